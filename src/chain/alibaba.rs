@@ -184,7 +184,10 @@ fn groups(facts: &Facts<'_>, decision: &Decision) -> Option<Link> {
         }
     }
     let findings = facts.audited.findings_on(ResourceKind::SecurityGroup, &ids);
-    Some(link.found(findings, false).unless_read(&facts.audited, &[Read::EcsDescribeSecurityGroups]))
+    let name = format!("{}/{}", decision.object.namespace, decision.object.name);
+    let link = link.found(findings, false).found(facts.audited.findings_on_groups_of_service(&name), true);
+    let reads = [Read::EcsDescribeSecurityGroups, Read::EcsDescribeSecurityGroupAttribute];
+    Some(link.unless_read(&facts.audited, &reads))
 }
 
 const BALANCER_READS: [Read; 2] = [Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers];

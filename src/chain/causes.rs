@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::finding::Severity;
 use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
-use crate::rules::messages;
+use crate::rules::{self, messages};
 
 use super::{Audited, Link, State};
 
@@ -92,14 +92,25 @@ impl<'a> Audited<'a> {
         found.collect()
     }
 
+    /// Findings about a Service because of the security groups of its load balancer.
+    pub(super) fn findings_on_groups_of_service(&self, name: &str) -> Vec<Found<'a>> {
+        let is_about = |one: &Finding| {
+            one.resource.kind == ResourceKind::Service
+                && one.resource.id == name
+                && named(one, ResourceKind::SecurityGroup).next().is_some()
+        };
+        self.findings(is_about).into_iter().map(Found::from).collect()
+    }
+
     /// Findings of the rules that find the cause of an error of a controller, the most probable first: those on a resource
     /// that the error names, or all if it names none. `kind` is that of the object: findings about other objects of the
-    /// kind have other causes.
+    /// kind have other causes, and those that repeat the error of a controller are none.
     pub(super) fn findings_behind(&self, error: &str, kind: ResourceKind) -> Vec<Found<'a>> {
         const LINE: messages::Line = messages::Line { is_refusal: false, is_of_controller: true, is_long: false };
         let Some(message) = messages::find(&messages::bare(error), LINE) else { return Vec::new() };
         let rank = |finding: &Finding| message.rules.iter().position(|rule| *rule == finding.rule);
-        let mut found = self.findings(|one| one.resource.kind != kind && rank(one).is_some());
+        let mut found =
+            self.findings(|one| one.resource.kind != kind && rank(one).is_some() && !rules::restates_model(&one.rule));
         let is_named = |finding: &&Finding| {
             let mut all = std::iter::once(&finding.resource).chain(&finding.related);
             all.any(|one| mentions(error, &one.id))

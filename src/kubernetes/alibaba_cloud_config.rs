@@ -80,8 +80,7 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
         let found = members.find(|(key, _)| key.value.eq_ignore_ascii_case(name));
         found.and_then(|(_, value)| value.switch(&[])) == Some(true)
     };
-    // The guide's manifest has the placeholder `$your-AccessKeyID-base64`.
-    let is_placeholder = |value: &String| value.starts_with(['$', '<', '{']);
+    let is_placeholder = |value: &String| is_placeholder_of_key(value);
     let is_key = |name: &str| value(name).is_some();
     let is_open = |name: &str| value(name).as_ref().is_some_and(is_placeholder);
     // Something may fill in a manifest before it is applied.
@@ -121,6 +120,16 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
             Switch::Off
         },
     })
+}
+
+/// True for what documentation prints in place of a part of an access key: `$your-AccessKeyID-base64`, `xxxxxxxx`.
+pub(crate) fn is_placeholder_of_key(value: &str) -> bool {
+    value.starts_with(['$', '<', '{']) || is_crossed_out(value)
+}
+
+/// True for a text of the letter X alone, which hides nothing.
+pub(crate) fn is_crossed_out(value: &str) -> bool {
+    !value.is_empty() && value.chars().all(|one| matches!(one, 'x' | 'X'))
 }
 
 /// True if a text is the Base64 of one half of an access key. A key itself often reads like Base64, but not like that of

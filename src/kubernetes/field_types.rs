@@ -209,6 +209,29 @@ mod tests {
     }
 
     #[test]
+    fn ingresses_and_classes_have_types_too() {
+        let ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec: ";
+        for (spec, field) in [
+            ("{tls: [{hosts: example.com}]}", "spec.tls[0].hosts"),
+            ("{rules: [{host: 5}]}", "spec.rules[0].host"),
+            ("{rules: {}}", "spec.rules"),
+            ("{rules: [{http: {paths: [{path: /, pathType: [Prefix]}]}}]}", "spec.rules[0].http.paths[0].pathType"),
+            ("[]", "spec"),
+        ] {
+            let evidence = Evidence::parse("web.yaml", format!("{ingress}{spec}\n").into_bytes()).unwrap();
+            let fields: Vec<&str> = evidence.rejected.iter().map(|one| one.wrong.field.as_str()).collect();
+            assert_eq!((fields, evidence.documents.len()), (vec![field], 0), "{spec}");
+        }
+    }
+
+    /// kubectl reads YAML 1.1.
+    #[test]
+    fn yes_is_a_boolean() {
+        let text = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {allocateLoadBalancerNodePorts: yes}\n";
+        assert_eq!(Evidence::parse("web.yaml", text.into()).unwrap().rejected, []);
+    }
+
+    #[test]
     fn what_is_not_known_yet_is_not_wrong() {
         for port in ["80", "${PORT}", "null"] {
             assert_eq!(rejected(port), [], "{port}");

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
 use crate::text::secrets::{is_credential, masked};
 
-use super::alibaba_cloud_config::is_encoded;
+use super::alibaba_cloud_config::{is_crossed_out, is_encoded};
 use super::cloud_config::{self, CloudConfig};
 use super::document::EBS_DRIVER;
 use super::error::KubernetesError;
@@ -126,6 +126,7 @@ fn hide_data(map: &mut Value) {
         let Some(text) = value.as_str() else { continue };
         *value = match name.as_str() {
             _ if CloudConfig::is_one(text) => hidden_cloud_config(text).into(),
+            _ if is_crossed_out(text) => continue,
             "cloud-config.conf" => hidden_json(text).into(),
             "ClusterConfiguration" => hidden_cluster_configuration(text).into(),
             _ => HIDDEN.into(),
@@ -198,7 +199,7 @@ fn hidden_json(text: &str) -> String {
         match value {
             // Rules check for a missing value.
             Value::Null | Value::Bool(_) => {}
-            Value::String(text) if text.is_empty() => {}
+            Value::String(text) if text.is_empty() || is_crossed_out(text) => {}
             Value::String(text) => *value = stand_in(text).into(),
             Value::Number(_) => *value = 0.into(),
             Value::Array(items) => items.iter_mut().for_each(replace),

@@ -19,6 +19,7 @@ mod ali_load_balancer_port_dropped;
 mod ali_load_balancer_tags_near_quota;
 mod ali_load_balancer_unusable;
 mod ali_svc_security_group_unusable;
+mod ali_svc_source_ranges_ignored;
 mod ali_svc_sync_fails;
 mod ali_svc_vswitch_unusable;
 

@@ -6,6 +6,9 @@
 //! Source: Alibaba Cloud NLB documentation, "Add an NLB instance to a security group"; ECS 2014-05-26
 //! `AuthorizeSecurityGroup`.
 
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
 use crate::alibaba::{
     LoadBalancer, LoadBalancerKind, RegionView, RulePolicy, SERVICE_TAG, SecurityGroupRule, service_tag_value,
 };
@@ -13,7 +16,7 @@ use crate::kubernetes::{Service, ServicePort};
 use crate::rules::alibaba::Context;
 use crate::tags;
 
-use super::alibaba_service::kept;
+use super::alibaba_service::{annotation, has_annotation, kept};
 
 /// A Service with the network load balancer that the controller maintains for it, and the rules that its groups add.
 pub(in crate::rules) struct Guarded<'a> {
@@ -23,6 +26,8 @@ pub(in crate::rules) struct Guarded<'a> {
     /// Groups that it joined, without those of Alibaba Cloud's services.
     pub(in crate::rules) groups: Vec<&'a str>,
     rules: Vec<&'a SecurityGroupRule>,
+    /// Protocols and ports.
+    listeners: Vec<(String, i64)>,
 }
 
 /// What the groups do with the IPv4 traffic to a listener.
@@ -40,7 +45,9 @@ pub(in crate::rules) enum Fate {
 pub(in crate::rules) fn guarded<'a>(context: &Context<'a>, services: &'a [Service]) -> Vec<Guarded<'a>> {
     let kubernetes = context.on_kubernetes();
     let mut found = Vec::new();
-    for service in services.iter().filter(|service| !service.uid.is_empty()) {
+    // One that a Service names is its user's, whatever its tags.
+    let is_found_by_tag = |service: &&Service| !service.uid.is_empty() && !has_annotation(service, "id");
+    for service in services.iter().filter(is_found_by_tag) {
         if kept(&kubernetes, service) != Some(LoadBalancerKind::Nlb) {
             continue;
         }
@@ -58,7 +65,8 @@ pub(in crate::rules) fn guarded<'a>(context: &Context<'a>, services: &'a [Servic
 
 /// `None` if the load balancer joined no group, or a group was not read.
 fn of_balancer<'a>(service: &'a Service, view: &'a RegionView<'a>, balancer: &'a LoadBalancer) -> Option<Guarded<'a>> {
-    let mut guarded = Guarded { service, view, balancer, groups: Vec::new(), rules: Vec::new() };
+    let mut guarded =
+        Guarded { service, view, balancer, groups: Vec::new(), rules: Vec::new(), listeners: listeners(service)? };
     for id in balancer.security_groups.iter().flatten() {
         let group = view.region.security_groups.iter().find(|group| group.id == *id)?;
         if group.is_service_managed {
@@ -71,39 +79,111 @@ fn of_balancer<'a>(service: &'a Service, view: &'a RegionView<'a>, balancer: &'a
 }
 
 impl Guarded<'_> {
-    pub(in crate::rules) fn fate(&self, port: &ServicePort) -> Fate {
-        let matching = |policy: RulePolicy| {
-            let rules = self.rules.iter().filter(move |rule| rule.policy == policy);
-            rules.filter_map(|rule| match rule.matches_port(&port.protocol, port.port) {
-                Some(false) => None,
-                matched => Some((*rule, matched == Some(true))),
-            })
+    fn fate(&self, protocol: &str, port: i64) -> Fate {
+        let mut certain: Vec<(Range, &SecurityGroupRule)> = Vec::new();
+        let mut uncertain: Vec<&SecurityGroupRule> = Vec::new();
+        for rule in &self.rules {
+            let is_partial = rule.source_ports.is_some() || rule.destination.is_some();
+            match (rule.matches_port(protocol, port), Range::read(&rule.source)) {
+                (Some(false), _) | (_, Source::OtherFamily) => {}
+                (Some(true), Source::Range(range)) if !is_partial => certain.push((range, rule)),
+                _ => uncertain.push(rule),
+            }
+        }
+        let decided: Vec<Option<&SecurityGroupRule>> = parts(&certain).map(|part| deciding(&certain, part)).collect();
+        let is_dropped = |rule: &Option<&SecurityGroupRule>| {
+            let drop = rule.filter(|rule| rule.policy == RulePolicy::Drop);
+            let may_accept = |one: &&SecurityGroupRule, drop: &SecurityGroupRule| {
+                one.policy == RulePolicy::Accept && one.priority < drop.priority
+            };
+            drop.is_some_and(|drop| !uncertain.iter().any(|one| may_accept(one, drop)))
         };
-        let dropped = matching(RulePolicy::Drop).filter(|(rule, is_certain)| *is_certain && rule.is_for_everyone());
-        if let Some(priority) = dropped.map(|(rule, _)| rule.priority).min() {
-            let is_accepted = matching(RulePolicy::Accept).any(|(rule, _)| rule.priority < priority);
-            return if is_accepted { Fate::Reached } else { Fate::Dropped };
+        let is_accepted =
+            |rule: &Option<&SecurityGroupRule>| rule.is_some_and(|rule| rule.policy == RulePolicy::Accept);
+        if decided.iter().all(is_dropped) {
+            return Fate::Dropped;
         }
-        let mut accepted = matching(RulePolicy::Accept).peekable();
-        let is_list = accepted.peek().is_some()
-            && accepted.all(|(rule, is_certain)| is_certain && is_range(&rule.source) && rule.source != "0.0.0.0/0");
-        if is_list && matching(RulePolicy::Drop).next().is_none() {
-            return Fate::AcceptedWithoutEffect;
-        }
-        Fate::Reached
+        let is_list = decided.iter().any(is_accepted) && decided.iter().any(Option::is_none);
+        let restricts = decided.iter().flatten().any(|rule| rule.policy == RulePolicy::Drop);
+        if is_list && !restricts && uncertain.is_empty() { Fate::AcceptedWithoutEffect } else { Fate::Reached }
     }
 
-    /// Ports of the Service with this fate, as `443/TCP`.
-    pub(in crate::rules) fn ports(&self, fate: Fate) -> Vec<String> {
-        let ports = self.service.ports.iter().filter(|port| self.fate(port) == fate);
-        ports.map(|port| format!("{}/{}", port.port, port.protocol)).collect()
+    /// Listeners of the Service with this fate, as `443/TCP`.
+    pub(in crate::rules) fn listeners(&self, fate: Fate) -> Vec<String> {
+        let all = self.listeners.iter().filter(|(protocol, port)| self.fate(protocol, *port) == fate);
+        all.map(|(protocol, port)| format!("{port}/{protocol}")).collect()
     }
 }
 
-/// True for an IPv4 range or address: what a group or a prefix list holds is not recorded.
-fn is_range(source: &str) -> bool {
-    let address = source.split_once('/').map_or(source, |(address, _)| address);
-    address.parse::<std::net::Ipv4Addr>().is_ok()
+/// IPv4 addresses from one to another.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    first: u32,
+    last: u32,
+}
+
+/// What a rule names as its source.
+enum Source {
+    Range(Range),
+    /// A range of IPv6, which decides about other traffic.
+    OtherFamily,
+    /// A group or a prefix list: what it holds is not recorded.
+    NotRecorded,
+}
+
+impl Range {
+    fn read(source: &str) -> Source {
+        let (address, length) = source.split_once('/').unwrap_or((source, "32"));
+        let read = address.parse::<Ipv4Addr>().ok().zip(length.parse::<u32>().ok().filter(|length| *length <= 32));
+        match read {
+            Some((address, length)) => {
+                let hosts = u32::MAX.checked_shr(length).unwrap_or(0);
+                let first = u32::from(address) & !hosts;
+                Source::Range(Self { first, last: first | hosts })
+            }
+            None if address.contains(':') => Source::OtherFamily,
+            None => Source::NotRecorded,
+        }
+    }
+}
+
+/// First address of each part of the address space in which the same rules match.
+fn parts(rules: &[(Range, &SecurityGroupRule)]) -> impl Iterator<Item = u32> {
+    let firsts = rules.iter().map(|(range, _)| range.first);
+    let after = rules.iter().filter_map(|(range, _)| range.last.checked_add(1));
+    let all: BTreeSet<u32> = firsts.chain(after).chain([0]).collect();
+    all.into_iter()
+}
+
+/// The rule that decides about an address.
+fn deciding<'r>(rules: &[(Range, &'r SecurityGroupRule)], address: u32) -> Option<&'r SecurityGroupRule> {
+    let matching = rules.iter().filter(|(range, _)| range.first <= address && address <= range.last);
+    // The smallest priority first, and of one priority the rule that drops.
+    matching.map(|(_, rule)| *rule).min_by_key(|rule| (rule.priority, rule.policy != RulePolicy::Drop))
+}
+
+/// Protocols and ports on which the load balancer listens; `None` if an annotation sets ranges, or the controller stops at
+/// one.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/nlbv2/listeners.go#nlbListenerProtocol`.
+fn listeners(service: &Service) -> Option<Vec<(String, i64)>> {
+    if has_annotation(service, "listener-port-range") {
+        return None;
+    }
+    let named = annotation(service, "protocol-port").unwrap_or_default();
+    if named.is_empty() && has_annotation(service, "protocol-port") {
+        return None;
+    }
+    let listener = |port: &ServicePort| {
+        for item in named.split(',').filter(|_| !named.is_empty()) {
+            let (protocol, number) = item.split_once(':')?;
+            if number == port.port.to_string() {
+                let is_udp = protocol.eq_ignore_ascii_case("udp");
+                return Some((if is_udp { "UDP" } else { "TCP" }.to_owned(), port.port));
+            }
+        }
+        Some((port.protocol.to_uppercase(), port.port))
+    };
+    service.ports.iter().map(listener).collect()
 }
 
 #[cfg(test)]

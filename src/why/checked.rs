@@ -9,7 +9,7 @@ use crate::membership::NodeRole;
 use crate::nodes::KubernetesNode;
 use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
-use crate::rules::{self, Outcome, Prerequisite};
+use crate::rules::{self, Outcome, Prerequisite, messages};
 
 use super::{LineAnswer, Why, texts};
 
@@ -153,8 +153,22 @@ fn is_on_workers(finding: &Finding, workers: &BTreeSet<&str>) -> bool {
     instances.peek().is_some() && instances.all(|one| workers.contains(one.id.as_str()))
 }
 
-/// False if the line names resources of a kind, and the finding is about others of this kind alone.
+/// False if the finding repeats the error of a controller, and the line is another error.
+fn repeats(line: &LineAnswer, finding: &Finding) -> bool {
+    const OF_CONTROLLER: messages::Line = messages::Line { is_refusal: false, is_of_controller: true, is_long: false };
+    if !rules::restates_model(&finding.rule) {
+        return true;
+    }
+    let message = messages::find(&messages::bare(&finding.message), OF_CONTROLLER);
+    message.is_some_and(|one| line.source == Some(one.source) && line.meaning == Some(one.meaning))
+}
+
+/// False if the line names resources of a kind, and the finding is about others of this kind alone, or if the finding
+/// repeats another error.
 pub(super) fn is_about(line: &LineAnswer, finding: &Finding) -> bool {
+    if !repeats(line, finding) {
+        return false;
+    }
     let resources = || std::iter::once(&finding.resource).chain(&finding.related);
     NAMED.iter().all(|(field, kind)| {
         let Some(named) = line.fields.get(field) else { return true };

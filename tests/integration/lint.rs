@@ -703,14 +703,6 @@ fn hostile_files_end_in_an_error_with_their_place() {
         ("a:\n\t- b\n".to_owned(), "line 2"),
         ("a: &a [*a]\n".to_owned(), "contains it"),
         (
-            "{\"kind\": \"List\", \"items\": [{\"kind\": \"Service\", \"metadata\": {\"name\": \"x\", \"namespace\": 7}}]}".to_owned(),
-            "/items/0",
-        ),
-        (
-            "apiVersion: v1\nkind: Service\nmetadata: {name: x, annotations: {a: [true]}}\n".to_owned(),
-            "the annotation `a` is a list",
-        ),
-        (
             "apiVersion: v1\nkind: ServiceList\nmetadata: {continue: abc}\nitems: []\n".to_owned(),
             "first part of a list",
         ),
@@ -720,6 +712,21 @@ fn hostile_files_end_in_an_error_with_their_place() {
         let (code, page) = text(&lint(&[file.to_str().unwrap()]));
         assert_eq!(code, Some(2), "{page}");
         assert!(page.contains("error: ") && page.contains(told), "{told}: {page}");
+    }
+    // An object that the API server rejects is a finding, and the others are checked.
+    for (text_of, told) in [
+        (
+            "{\"kind\": \"List\", \"items\": [{\"kind\": \"Service\", \"metadata\": {\"name\": \"x\", \"namespace\": 7}}]}",
+            "Service x: `metadata.namespace` is a number instead of a string",
+        ),
+        (
+            "apiVersion: v1\nkind: Service\nmetadata: {name: x, annotations: {a: [true]}}\n",
+            "Service x: `metadata.annotations[\"a\"]` is a list instead of a string",
+        ),
+    ] {
+        std::fs::write(&file, text_of).unwrap();
+        let (code, page) = text(&lint(&[file.to_str().unwrap()]));
+        assert!(code == Some(1) && page.contains(told), "{told}: {page}");
     }
     std::fs::write(&file, b"a: \xff").unwrap();
     assert!(text(&lint(&[file.to_str().unwrap()])).1.contains("not UTF-8 at line 1, column 4"));

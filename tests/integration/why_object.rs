@@ -239,6 +239,30 @@ fn services_and_nodes_of_alibaba_cloud_have_chains() {
     assert!(text(&ingress.stderr).contains("is not modelled"));
 }
 
+/// Rules of the load balancer's groups decide who reaches it.
+#[test]
+fn a_load_balancer_whose_groups_drop_everything_is_broken_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory.json");
+    let clean = std::fs::read_to_string("fixtures/alibaba/clean-network.json").unwrap();
+    let services = ["--kubernetes", "fixtures/alibaba/clean-network.services.json"];
+    let mut chain_of = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let object = ["why", "service", "shop/edge", "--cluster-id", "prod", "--format", "json"];
+        let files = ["--inventory", path.to_str().unwrap(), "--nodes", "fixtures/alibaba/clean-network.nodes.json"];
+        let output = run(&[&object[..], &files, &services].concat());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(state(&chain_of(&clean), "security_groups"), "ok");
+    let mut closed: Value = serde_json::from_str(&clean).unwrap();
+    let groups = closed["accounts"][0]["regions"][0]["security_groups"].as_array_mut().unwrap();
+    let group = groups.iter_mut().find(|group| group.get("rules").is_some()).unwrap();
+    group["rules"].as_array_mut().unwrap().remove(0);
+    let chain = chain_of(&closed.to_string());
+    assert_eq!(rules(&chain, "security_groups"), ["ali-load-balancer-port-dropped"]);
+    assert_eq!((&chain["first_broken"], state(&chain, "security_groups")), (&"security_groups".into(), "broken"));
+}
+
 /// A policy of RAM that was not read could grant or deny anything.
 #[test]
 fn permissions_in_alibaba_cloud_are_not_audited_without_the_policies() {

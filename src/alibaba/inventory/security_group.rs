@@ -47,12 +47,6 @@ impl SecurityGroupRule {
         let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
         Some((first, last) == (-1, -1) || (first <= port && port <= last))
     }
-
-    /// True if the rule matches traffic from every IPv4 address and port to every address.
-    #[must_use]
-    pub fn is_for_everyone(&self) -> bool {
-        self.source == "0.0.0.0/0" && self.source_ports.is_none() && self.destination.is_none()
-    }
 }
 
 #[cfg(test)]

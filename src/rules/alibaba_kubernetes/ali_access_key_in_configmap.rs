@@ -2,7 +2,7 @@ use crate::kubernetes::DocumentKind;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use crate::kubernetes::alibaba_cloud_config::{CloudConfig, cloud_config};
+use crate::kubernetes::alibaba_cloud_config::{CloudConfig, cloud_config, is_placeholder_of_key};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-access-key-in-configmap",
@@ -30,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let object = map.object();
         let by_key = object.members(&["data"]).find(|(key, value)| {
             ["special.keyid", "special.keysecret"].contains(&key.value.as_str())
-                && value.node.as_str().is_some_and(|value| !value.is_empty() && !value.starts_with(['$', '<', '{']))
+                && value.node.as_str().is_some_and(|value| !value.is_empty() && !is_placeholder_of_key(value))
         });
         let in_config = || cloud_config(map).filter(CloudConfig::has_key).map(|config| config.place);
         let place = by_key.map(|(key, _)| key.place).or_else(in_config)?;
@@ -62,6 +62,10 @@ data:
 
     #[test]
     fn silent() {
+        let keys =
+            "kind: ConfigMap\nmetadata: {name: cloud-config}\ndata: {special.keyid: TFRBSQ, special.keysecret: bm90}\n";
+        lint::fires(&RULE, keys);
+        lint::silent(&RULE, keys, "TFRBSQ, special.keysecret: bm90", "xxxxxxxx, special.keysecret: xxxxxxxx");
         lint::silent(&RULE, DEFECT, ", \"accessKeyID\": \"TFRBSQ==\", \"accessKeySecret\": \"bm90\"", "");
     }
 }

@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     title: "security groups that only accept do not restrict a load balancer",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Service],
-    condition: "The internet-facing Network Load Balancer of a Service joined security groups whose rules accept the traffic to a port of the Service from some IPv4 ranges, and none of which drops any traffic to it. Skipped are load balancers whose groups were not recorded, and ports for which a rule names a group, a prefix list or a list of ports.",
+    condition: "The internet-facing Network Load Balancer of a Service joined security groups whose rules accept the traffic to one of its listeners from some IPv4 addresses, and none of which drops any IPv4 traffic to it. Skipped are load balancers that a Service names, ranges of listener ports, load balancers whose groups were not recorded, and listeners for which a rule names a group, a prefix list, a list of ports, source ports or a destination.",
     impact: "the port is open to everyone: without a rule that drops, a Network Load Balancer accepts all traffic, unlike an instance",
     fix: "Add a rule that drops `0.0.0.0/0` with a larger priority than those that accept, or use `loadBalancerSourceRanges` (since v2.14.0).",
     sources: &[
@@ -31,7 +31,7 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     }
     let mut found = Vec::new();
     for one in &guarded {
-        let ports = one.ports(Fate::AcceptedWithoutEffect);
+        let ports = one.listeners(Fate::AcceptedWithoutEffect);
         if ports.is_empty() {
             continue;
         }
@@ -65,6 +65,11 @@ mod tests {
     #[test]
     fn fires() {
         alibaba::fires(&RULE, |c| join(c, vec![rule(1, "accept", "TCP", "443/443", "203.0.113.0/24")]));
+        // Rules of IPv6 decide about other traffic.
+        alibaba::fires(&RULE, |c| {
+            let other = |policy: &str, range: &str| rule(1, policy, "ALL", "-1/-1", range);
+            join(c, vec![other("accept", "203.0.113.0/24"), other("accept", "2001:db8::/32"), other("drop", "::/0")]);
+        });
         alibaba::fires(&RULE, |c| {
             join(
                 c,
@@ -85,6 +90,9 @@ mod tests {
         alibaba::silent(&RULE, |c| join(c, vec![rule(1, "accept", "TCP", "22/22", "203.0.113.0/24")]));
         alibaba::silent(&RULE, |c| join(c, vec![rule(1, "accept", "TCP", "443/443", "0.0.0.0/0")]));
         alibaba::silent(&RULE, |c| join(c, vec![rule(1, "accept", "TCP", "443/443", "pl-bp1")]));
+        let half = |range: &str| rule(1, "accept", "TCP", "443/443", range);
+        alibaba::silent(&RULE, |c| join(c, vec![half("0.0.0.0/1"), half("128.0.0.0/1")]));
+        alibaba::silent(&RULE, |c| join(c, vec![half("1.2.3.4/0")]));
         alibaba::silent(&RULE, |c| {
             join(
                 c,

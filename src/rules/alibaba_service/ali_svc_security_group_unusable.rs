@@ -14,12 +14,13 @@ pub(super) const RULE: Rule = Rule {
     title: "a Service names a security group that its load balancer cannot have",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The annotation `…-loadbalancer-security-group-ids` of a Service with a Network Load Balancer that the controller creates names a security group that the regions of the nodes do not have, or one of another VPC. Not checked if the cloud configuration sets `vpcid` and `vswitchid`.",
+    condition: "The annotation `…-loadbalancer-security-group-ids` of a Service with a Network Load Balancer that the controller creates names a security group that the regions of the nodes do not have, one of another VPC, or one that a service of Alibaba Cloud manages. Not checked if the cloud configuration sets `vpcid` and `vswitchid`.",
     impact: "the API refuses the group, and each sync ends with `update security group ids error`: the Service stays pending, or its listeners and backends are no longer updated",
     fix: "Name security groups of the nodes' VPC.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#Update",
         "Alibaba Cloud NLB API, LoadBalancerJoinSecurityGroup: groups of the VPC of the load balancer",
+        "Alibaba Cloud NLB documentation, Add an NLB instance to a security group: no managed groups",
     ],
     example: "Service `shop/web` names the security group `sg-bp9`, which cn-hangzhou does not have",
     reads: &[Read::EcsDescribeInstances, Read::EcsDescribeSecurityGroups],
@@ -51,7 +52,9 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         checked += 1;
         for id in text.split(',').filter(|id| !tags::is_placeholder(id)) {
             let held = regions.iter().flat_map(|view| &view.region.security_groups).find(|group| group.id == id);
+            let is_managed = held.is_some_and(|group| group.is_service_managed);
             let defect = match held.map(|group| group.vpc_id.as_deref()) {
+                Some(_) if is_managed => "which a service of Alibaba Cloud manages".to_owned(),
                 None => {
                     let names: Vec<&str> = regions.iter().map(|view| view.region.name.as_str()).collect();
                     format!("which {} does not have", text::list(&names, 3))
@@ -105,6 +108,10 @@ mod tests {
         alibaba::fires(&RULE, |c| {
             name_group(c, &group());
             c.region().security_groups.first_mut().unwrap().vpc_id = Some("vpc-bp2".to_owned());
+        });
+        alibaba::fires(&RULE, |c| {
+            name_group(c, &group());
+            c.region().security_groups.first_mut().unwrap().is_service_managed = true;
         });
     }
 

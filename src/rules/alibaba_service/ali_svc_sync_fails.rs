@@ -1,8 +1,10 @@
+use crate::alibaba::{SERVICE_TAG, service_tag_value};
 use crate::kubernetes::Service;
 use crate::model::failures::certain_failures_of_alibaba;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::rules::sync_failures::Stopped;
+use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-sync-fails",
@@ -35,11 +37,18 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         let service = services.iter().find(|one| one.namespace == object.namespace && one.name == object.name);
         let name = format!("{}/{}", object.namespace, object.name);
         let resource = ResourceRef::bare(ResourceKind::Service, &name);
-        let has_address = service.is_some_and(|one| !one.ingress.is_empty());
+        let has_address = service.is_some_and(|one| !one.ingress.is_empty() || has_load_balancer(context, one));
         let place = service.map(|one| &one.place);
         Stopped { failure, name }.violation("Service", resource, has_address, place)
     });
     CheckResult::counted(taken, found)
+}
+
+/// True if a load balancer carries the tag of a Service.
+fn has_load_balancer(context: &Context<'_>, service: &Service) -> bool {
+    let tag = service_tag_value(&service.uid);
+    let mut all = context.view.regions.iter().flat_map(|view| view.region.load_balancers.iter().flatten());
+    !service.uid.is_empty() && all.any(|one| tags::value(&one.tags, SERVICE_TAG) == Some(tag.as_str()))
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/external-dns docs/tutorials/aws.md",
     ],
     example: "role `lbc` of AWS Load Balancer Controller 2.13.4 (Deployment kube-system/aws-load-balancer-controller) lacks 1 of 31 actions: elasticloadbalancing:DescribeListenerAttributes",
+    // Tags of subnets decide about calls.
+    reads: &[Read::DescribeSubnets],
     judges: JudgedRoles::OfControllers,
     ..Rule::joined(check)
 };

@@ -17,6 +17,8 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-efs-csi-driver docs/iam-policy-example.json",
     ],
     example: "role `lbc` of AWS Load Balancer Controller 2.8.1 lacks 1 action that 2.13 calls: elasticloadbalancing:DescribeListenerAttributes",
+    // Tags of subnets decide about calls.
+    reads: &[Read::DescribeSubnets],
     judges: JudgedRoles::OfControllers,
     ..Rule::joined(check)
 };

@@ -77,14 +77,6 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("a Classic Load Balancer has no target groups"),
     defect(
         CCM,
-        &["target group attributes annotation is only supported for NLB"],
-        "1.35..1.36",
-        "pkg/providers/v1/aws_validations.go#validateServiceAnnotations",
-    )
-    .rules(SERVICE)
-    .means("a Classic Load Balancer has no target groups"),
-    defect(
-        CCM,
         &["only supported for NLB", "BYO security group annotation"],
         "1.35..1.36",
         "pkg/providers/v1/aws_validations.go#validateServiceAnnotations",

@@ -233,7 +233,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/ingress/model_build_listener.go#computeIngressListenPorts",
     )
     .rules(INGRESS)
-    .means("`listen-ports` has a number that is no port"),
+    .means("`listen-ports` has a number that is not a port"),
     defect(
         LBC,
         &["listen protocol must be within"],

@@ -81,7 +81,9 @@ mod tests {
                 "SourcePrefixListId": "", "SourcePortRange": "", "DestCidrIp": "", "NicType": "intranet"}"#,
         );
         let rules = rules.unwrap();
-        assert!(rules[0].is_for_everyone() && rules[0].policy == RulePolicy::Drop && rules[0].priority == 100);
+        let rule = &rules[0];
+        assert_eq!((rule.policy, rule.priority, rule.source.as_str()), (RulePolicy::Drop, 100, "0.0.0.0/0"));
+        assert_eq!((&rule.source_ports, &rule.destination), (&None, &None));
         assert_eq!(rules[0].matches_port("TCP", 443), Some(true));
     }
 
