@@ -123,7 +123,7 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
 }
 
 /// True for what documentation prints in place of a part of an access key: `$your-AccessKeyID-base64`, `xxxxxxxx`.
-pub(crate) fn is_placeholder_of_key(value: &str) -> bool {
+fn is_placeholder_of_key(value: &str) -> bool {
     value.starts_with(['$', '<', '{']) || is_crossed_out(value)
 }
 

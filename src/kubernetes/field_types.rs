@@ -208,6 +208,50 @@ mod tests {
         assert_eq!(rejected("\"80\""), [("spec.ports[0].port".to_owned(), "a string", 6, 11)]);
     }
 
+    const SERVICE: &str = "
+kind: Service
+apiVersion: v1
+metadata:
+  name: web
+  labels: {app: web}
+  annotations: {a: b}
+spec:
+  type: LoadBalancer
+  loadBalancerSourceRanges: [10.0.0.0/8]
+  allocateLoadBalancerNodePorts: true
+  selector: {app: web}
+  ports:
+  - port: 80
+    name: http
+    targetPort: 8080
+";
+
+    #[test]
+    fn fields_of_a_service_have_the_types_of_the_api() {
+        let wrong = |text: &str| Evidence::parse("web.yaml", text.into()).unwrap().rejected.len();
+        assert_eq!(wrong(SERVICE), 0);
+        for (before, after) in [
+            ("port: 80\n", "port: \"80\"\n"),
+            ("port: 80\n", "port: 80.5\n"),
+            ("port: 80\n", "port: [80]\n"),
+            ("[10.0.0.0/8]", "10.0.0.0/8"),
+            ("[10.0.0.0/8]", "[10]"),
+            ("type: LoadBalancer", "type: 5"),
+            ("{a: b}", "[a, b]"),
+            ("{a: b}", "{a: [b]}"),
+            ("labels: {app: web}", "labels: {app: 1}"),
+            ("NodePorts: true", "NodePorts: \"yes\""),
+            ("NodePorts: true", "NodePorts: \"true\""),
+            ("name: http", "name: on"),
+            ("targetPort: 8080", "targetPort: {a: b}"),
+            ("name: web\n  labels", "name: 5\n  labels"),
+            ("spec:\n  type", "spec: []\nother:\n  type"),
+        ] {
+            assert!(SERVICE.contains(before), "{before}");
+            assert_eq!(wrong(&SERVICE.replacen(before, after, 1)), 1, "{after}");
+        }
+    }
+
     #[test]
     fn ingresses_and_classes_have_types_too() {
         let ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec: ";

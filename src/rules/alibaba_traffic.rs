@@ -91,19 +91,18 @@ impl Guarded<'_> {
             }
         }
         let decided: Vec<Option<&SecurityGroupRule>> = parts(&certain).map(|part| deciding(&certain, part)).collect();
-        let is_dropped = |rule: &Option<&SecurityGroupRule>| {
+        let is_dropped = |rule: Option<&SecurityGroupRule>| {
             let drop = rule.filter(|rule| rule.policy == RulePolicy::Drop);
             let may_accept = |one: &&SecurityGroupRule, drop: &SecurityGroupRule| {
                 one.policy == RulePolicy::Accept && one.priority < drop.priority
             };
             drop.is_some_and(|drop| !uncertain.iter().any(|one| may_accept(one, drop)))
         };
-        let is_accepted =
-            |rule: &Option<&SecurityGroupRule>| rule.is_some_and(|rule| rule.policy == RulePolicy::Accept);
-        if decided.iter().all(is_dropped) {
+        let is_accepted = |rule: Option<&SecurityGroupRule>| rule.is_some_and(|rule| rule.policy == RulePolicy::Accept);
+        if decided.iter().copied().all(is_dropped) {
             return Fate::Dropped;
         }
-        let is_list = decided.iter().any(is_accepted) && decided.iter().any(Option::is_none);
+        let is_list = decided.iter().copied().any(is_accepted) && decided.iter().any(Option::is_none);
         let restricts = decided.iter().flatten().any(|rule| rule.policy == RulePolicy::Drop);
         if is_list && !restricts && uncertain.is_empty() { Fate::AcceptedWithoutEffect } else { Fate::Reached }
     }

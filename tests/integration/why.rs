@@ -210,6 +210,7 @@ fn several_clusters_need_a_name() {
 fn errors_of_the_model() -> Vec<(String, String)> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/model");
     let literal = regex::Regex::new(r#"Stop::error\(\s*(?:format!\(\s*)?"((?:[^"\\]|\\[\s\S])*)""#).unwrap();
+    let continued = regex::Regex::new(r"\\\n\s*").unwrap();
     let mut found = Vec::new();
     for entry in ignore::Walk::new(&root).map(Result::unwrap) {
         let file = entry.path().strip_prefix(&root).unwrap().display().to_string();
@@ -218,7 +219,7 @@ fn errors_of_the_model() -> Vec<(String, String)> {
         }
         let text = std::fs::read_to_string(entry.path()).unwrap();
         for one in literal.captures_iter(&text) {
-            let written = regex::Regex::new(r"\\\n\s*").unwrap().replace_all(&one[1], "").replace("\\\"", "\"");
+            let written = continued.replace_all(&one[1], "").replace("\\\"", "\"");
             found.push((file.clone(), written));
         }
     }

@@ -246,7 +246,7 @@ fn a_load_balancer_whose_groups_drop_everything_is_broken_there() {
     let path = folder.path().join("inventory.json");
     let clean = std::fs::read_to_string("fixtures/alibaba/clean-network.json").unwrap();
     let services = ["--kubernetes", "fixtures/alibaba/clean-network.services.json"];
-    let mut chain_of = |text: &str| {
+    let chain_of = |text: &str| {
         std::fs::write(&path, text).unwrap();
         let object = ["why", "service", "shop/edge", "--cluster-id", "prod", "--format", "json"];
         let files = ["--inventory", path.to_str().unwrap(), "--nodes", "fixtures/alibaba/clean-network.nodes.json"];

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use crate::inventory::{Read, Unlisted, unlisted_gaps};
 use crate::resource::ResourceKind;
 
-use super::{Account, AutoScalingGroup, Inventory, Region};
-use crate::aws::view::AUTO_SCALING_GROUP_TAG;
-use crate::tags;
+use super::{Account, Inventory, Region};
 
 impl Inventory {
     /// Adds a gap for every list that lacks ids that live resources name.
@@ -35,8 +33,6 @@ pub(crate) fn unlisted<'a>(account: &Account, region: &'a Region) -> Vec<Unliste
     let is_own = |owner: &Option<String>| owner.as_ref().is_none_or(|owner| *owner == account.account_id);
     let foreign_vpcs: BTreeSet<&str> =
         region.subnets.iter().filter(|subnet| !is_own(&subnet.owner_id)).map(|subnet| subnet.vpc_id.as_str()).collect();
-    let names = |groups: &'a Vec<AutoScalingGroup>| groups.iter().map(|group| group.name.as_str()).collect();
-    let scaling_groups: Option<BTreeSet<&str>> = region.auto_scaling_groups.as_ref().map(names);
     for instance in region.instances.iter().filter(|instance| instance.state.is_live()) {
         let by = (ResourceKind::Instance, instance.id.as_str());
         let vpc = instance.vpc_id.iter().filter(|vpc| !foreign_vpcs.contains(vpc.as_str()));
@@ -46,11 +42,6 @@ pub(crate) fn unlisted<'a>(account: &Account, region: &'a Region) -> Vec<Unliste
         for volume in instance.volume_ids.iter().filter(|_| instance.managed_by.is_none()) {
             let is_listed = region.volumes.binary_search_by(|known| known.id.cmp(volume)).is_ok();
             all.lacks(by, Read::DescribeVolumes, volume, is_listed);
-        }
-        // Auto Scaling removes the tag when it detaches an instance.
-        let group = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG);
-        if let (Some(group), Some(groups)) = (group, &scaling_groups) {
-            all.lacks(by, Read::DescribeAutoScalingGroups, group, groups.contains(group));
         }
         for interface in &instance.network_interfaces {
             interface.subnet_id.iter().for_each(|subnet| all.subnet(by, subnet));

@@ -2,7 +2,7 @@ use crate::kubernetes::DocumentKind;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use crate::kubernetes::alibaba_cloud_config::{CloudConfig, cloud_config, is_placeholder_of_key};
+use crate::kubernetes::alibaba_cloud_config::{CloudConfig, cloud_config, is_crossed_out};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-access-key-in-configmap",
@@ -26,17 +26,25 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if maps.is_empty() {
         return CheckResult::not_applicable("no ConfigMap was given");
     }
+    let is_open = |value: &str| value.starts_with(['$', '<', '{']);
     let found = maps.iter().filter_map(|map| {
         let object = map.object();
         let by_key = object.members(&["data"]).find(|(key, value)| {
             ["special.keyid", "special.keysecret"].contains(&key.value.as_str())
-                && value.node.as_str().is_some_and(|value| !value.is_empty() && !is_placeholder_of_key(value))
+                && value.node.as_str().is_some_and(|value| !value.is_empty() && !is_open(value))
         });
+        // A manifest in which the key was crossed out has its place for one.
+        let is_crossed_out = by_key.as_ref().is_some_and(|(_, value)| value.node.as_str().is_some_and(is_crossed_out));
         let in_config = || cloud_config(map).filter(CloudConfig::has_key).map(|config| config.place);
         let place = by_key.map(|(key, _)| key.place).or_else(in_config)?;
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
-        let message = format!("{} has an access key", text::printable(&map.name));
-        let fix = Fix::none("give the nodes a RAM role, remove the key, and rotate it: this one is exposed");
+        let (verb, fix) = if is_crossed_out {
+            ("is written for an access key", "give the nodes a RAM role, or keep the key in a Secret")
+        } else {
+            ("has an access key", "give the nodes a RAM role, remove the key, and rotate it: this one is exposed")
+        };
+        let message = format!("{} {verb}", text::printable(&map.name));
+        let fix = Fix::none(fix);
         Some(Violation::new(Severity::Error, resource, message, fix).at(&place))
     });
     CheckResult::counted(maps.len(), found)
@@ -61,11 +69,18 @@ data:
     }
 
     #[test]
+    fn a_manifest_with_a_key_that_was_crossed_out_is_written_for_one() {
+        let keys = "kind: ConfigMap\nmetadata: {name: cloud-config}\ndata: {special.keyid: xxxxxxxx, special.keysecret: xxxxxxxx}\n";
+        let (found, _) = lint::outcome(&RULE, keys);
+        assert_eq!(found[0].message, "ConfigMap cloud-config is written for an access key");
+    }
+
+    #[test]
     fn silent() {
         let keys =
             "kind: ConfigMap\nmetadata: {name: cloud-config}\ndata: {special.keyid: TFRBSQ, special.keysecret: bm90}\n";
         lint::fires(&RULE, keys);
-        lint::silent(&RULE, keys, "TFRBSQ, special.keysecret: bm90", "xxxxxxxx, special.keysecret: xxxxxxxx");
+        lint::silent(&RULE, keys, "special.keyid: TFRBSQ, special.keysecret: bm90", "special.clusterid: TFRBSQ");
         lint::silent(&RULE, DEFECT, ", \"accessKeyID\": \"TFRBSQ==\", \"accessKeySecret\": \"bm90\"", "");
     }
 }

@@ -35,12 +35,11 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     for service in restricted {
         let is_named = has_annotation(service, "id");
         let reason = match (kept(&kubernetes, service), version) {
-            (None, _) => continue,
             (Some(LoadBalancerKind::Clb), _) => "which classic load balancers do not have".to_owned(),
             (Some(LoadBalancerKind::Nlb), _) if is_named => {
                 "which have no effect on a load balancer that the Service names".to_owned()
             }
-            (Some(LoadBalancerKind::Nlb), None) => continue,
+            (None, _) | (Some(LoadBalancerKind::Nlb), None) => continue,
             (Some(LoadBalancerKind::Nlb), Some(version)) if version < FIRST => {
                 format!("which version {version} of the cloud controller does not read")
             }

@@ -1,6 +1,8 @@
 use crate::aws::autoscaler::named_groups;
+use crate::aws::view::AUTO_SCALING_GROUP_TAG;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
+use crate::tags;
 
 use super::{autoscaler_violation, check_autoscalers};
 
@@ -9,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cluster autoscaler names an Auto Scaling group that does not exist",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "`--nodes` of the cluster autoscaler names an Auto Scaling group that does not exist in the regions of the cluster.",
+    condition: "`--nodes` of the cluster autoscaler names an Auto Scaling group that the list of the regions of the cluster lacks, and that no instance names.",
     impact: "the autoscaler scales no other group in its place",
     fix: "Name the existing group in `--nodes`, or use `--node-group-auto-discovery`.",
     sources: &[
@@ -24,7 +26,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> CheckResult {
     check_autoscalers(context, |run, groups, found| {
         let named = named_groups(run);
-        for one in named.iter().filter(|one| !groups.iter().any(|group| group.name == one.name)) {
+        let is_listed = |name: &str| groups.iter().any(|group| group.name == name);
+        for one in named.iter().filter(|one| !is_listed(one.name) && !has_instances(context, one.name)) {
             let message = format!(
                 "names the Auto Scaling group `{}` in `--nodes`, which does not exist",
                 text::printable(one.name)
@@ -36,10 +39,17 @@ fn check(context: &Context<'_>) -> CheckResult {
     })
 }
 
+/// True if an instance states that it is in the group: a list without it was filtered.
+fn has_instances(context: &Context<'_>, group: &str) -> bool {
+    let regions = context.view.inventory.accounts.iter().flat_map(|account| &account.regions);
+    let mut instances = regions.flat_map(|region| &region.instances).filter(|instance| instance.state.is_live());
+    instances.any(|instance| tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG) == Some(group))
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::aws;
+    use crate::testing::{aws, tag};
 
     const WORLD: &str = "
 apiVersion: v1
@@ -80,5 +90,10 @@ spec:
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| with_group(c, "workers"));
+        // A list that lacks the group of an instance shows nothing.
+        aws::silent(&RULE, |c| {
+            with_group(c, "other");
+            tag(&mut c.instance(aws::WORKER).tags, "aws:autoscaling:groupName", "workers");
+        });
     }
 }
