@@ -2,6 +2,7 @@
 //! Sources: RAM documentation, "Overview of role-based SSO by using OIDC" (`oidc:iss`, `oidc:aud`, `oidc:sub`);
 //! AliyunContainerService/ack-pod-identity-webhook README.
 
+use crate::controller::alibaba_companion::AlibabaCompanion;
 use crate::kubernetes::Evidence;
 use crate::policy::{
     self, Caller, Catalogue, Context, ContextValue, Decision, Document, Effect, Environment, EscalationPath, Need,
@@ -38,6 +39,8 @@ pub(crate) enum Refusal {
     NoProvider,
     /// `oidc:sub` has other values.
     Subject { values: Vec<String> },
+    /// The statements admit other OIDC providers than the one that the controller names.
+    Provider { named: String, admitted: Vec<String> },
 }
 
 /// A role that a controller assumes by RRSA.
@@ -88,6 +91,15 @@ impl<'e> CompanionRun<'e> {
         }
         let name = self.role_of_service_account(evidence)?;
         Some(NamedRole { account_id: None, name, source: RoleSource::ServiceAccount })
+    }
+}
+
+impl CompanionRun<'_> {
+    /// The OIDC provider that a CSI driver names. The autoscaler has two names for the variable.
+    /// Source: kubernetes-sigs/alibaba-cloud-csi-driver `pkg/credentials/credential.go#NewProvider`.
+    fn oidc_provider(&self) -> Option<&str> {
+        let is_csi = matches!(self.companion, AlibabaCompanion::CsiController | AlibabaCompanion::CsiNode);
+        self.setting("ALIBABA_CLOUD_OIDC_PROVIDER_ARN").filter(|arn| is_csi && arn.contains(":oidc-provider/"))
     }
 }
 
@@ -225,8 +237,14 @@ fn values(statement: &Statement, key: &str) -> Vec<String> {
 fn refusal(document: &Document, run: &CompanionRun<'_>) -> Option<Refusal> {
     let subject = format!("system:serviceaccount:{}:{}", run.workload.namespace, run.workload.service_account);
     let mut named = Vec::new();
+    let mut others = Vec::new();
+    let own = run.oidc_provider();
     for statement in document.statements.iter().filter(|statement| statement.effect == Effect::Allow) {
         for provider in providers(statement) {
+            if own.is_some_and(|own| own != provider && !provider.contains('*')) {
+                others.push(provider.to_owned());
+                continue;
+            }
             let mut context = Context::default();
             context.insert("oidc:sub", ContextValue::One(subject.clone()));
             for key in ["oidc:aud", "oidc:iss"] {
@@ -254,7 +272,10 @@ fn refusal(document: &Document, run: &CompanionRun<'_>) -> Option<Refusal> {
             let mut entries = statement.principal.iter().flat_map(|one| &one.entries);
             statement.effect == Effect::Allow && entries.any(|(kind, value)| kind == "*" || value.contains('*'))
         });
-        return (!is_open).then_some(Refusal::NoProvider);
+        return (!is_open).then(|| match own {
+            Some(own) if !others.is_empty() => Refusal::Provider { named: own.to_owned(), admitted: others },
+            _ => Refusal::NoProvider,
+        });
     }
     Some(Refusal::Subject { values: named })
 }

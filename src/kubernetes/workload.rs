@@ -246,6 +246,7 @@ const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 /// `config/helm/aws-node-termination-handler/README.md`; kubernetes-sigs/alibaba-cloud-csi-driver
 /// `pkg/utils/util.go#GetServiceType`.
 const SETTING_VARIABLES: &[&str] = &[
+    "ALIBABA_CLOUD_OIDC_PROVIDER_ARN",
     "ALIBABA_CLOUD_ROLE_ARN",
     "AWS_REGION",
     "CLUSTER_NAME",

@@ -27,8 +27,8 @@ pub static SCAN: &[Permission] = &[
     },
     Permission {
         action: "ec2:DescribeAddresses",
-        purpose: "the number of Elastic IP addresses",
-        without: Some("limit-near, in part"),
+        purpose: "Elastic IP addresses: their number, and those that are left behind",
+        without: Some("orphan-elastic-ip, and limit-near in part"),
     },
     Permission {
         action: "ec2:DescribeAvailabilityZones",

@@ -71,8 +71,13 @@ fn one(
 /// The vSwitches and security groups that cannot be deleted because of interfaces.
 /// Source: VPC documentation, "Delete a vSwitch"; ECS documentation, "Delete a security group".
 fn blocked(interfaces: &[&NetworkInterface]) -> String {
-    let vswitches: BTreeSet<&str> = interfaces.iter().filter_map(|one| one.vswitch_id.as_deref()).collect();
-    let groups: BTreeSet<&str> = interfaces.iter().flat_map(|one| &one.security_groups).map(String::as_str).collect();
-    let ids: Vec<&str> = vswitches.into_iter().chain(groups).collect();
+    let vswitches = interfaces.iter().filter_map(|one| one.vswitch_id.as_deref());
+    block(vswitches, interfaces.iter().flat_map(|one| &one.security_groups).map(String::as_str))
+}
+
+/// What cannot be deleted because of the resources that are left: each once, and in order.
+fn block<'r>(places: impl Iterator<Item = &'r str>, groups: impl Iterator<Item = &'r str>) -> String {
+    let (places, groups): (BTreeSet<&str>, BTreeSet<&str>) = (places.collect(), groups.collect());
+    let ids: Vec<&str> = places.into_iter().chain(groups).collect();
     if ids.is_empty() { String::new() } else { format!("; they block the deletion of {}", text::list(&ids, 6)) }
 }

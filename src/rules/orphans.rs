@@ -12,6 +12,7 @@ use crate::model::default_load_balancer;
 use crate::tags;
 use crate::text;
 
+mod orphan_elastic_ip;
 mod orphan_eni;
 mod orphan_network;
 mod orphan_security_group;

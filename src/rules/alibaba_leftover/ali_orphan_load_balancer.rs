@@ -3,7 +3,7 @@ use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags::{self, Tag};
 
-use super::{lives, one};
+use super::{block, lives, one};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-orphan-load-balancer",
@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go#GetDefaultTags",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/tracking/tracking.go#ResourceTags",
+        r#"VPC documentation, "Delete a VPC""#,
     ],
     example: "2 load balancers are left by `bravo`, which has no instance in cn-hangzhou",
     reads: &[
@@ -42,26 +43,32 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let is_left = |held: &[Tag], made: &str| {
         tags::value(held, CLUSTER_TAG) == Some(context.cluster_id()) && tags::value(held, made).is_some()
     };
-    let services = balancers.iter().filter(|one| is_left(&one.tags, SERVICE_TAG));
-    let ingresses = of_ingresses.iter().filter(|one| is_left(&one.tags, INGRESS_TAG));
-    let left: Vec<_> = services
+    let services = || balancers.iter().filter(|one| is_left(&one.tags, SERVICE_TAG));
+    let ingresses = || of_ingresses.iter().filter(|one| is_left(&one.tags, INGRESS_TAG));
+    let left: Vec<_> = services()
         .map(|one| (one.id.as_str(), one.name.as_deref()))
-        .chain(ingresses.map(|one| (one.id.as_str(), one.name.as_deref())))
+        .chain(ingresses().map(|one| (one.id.as_str(), one.name.as_deref())))
         .collect();
-    let fix = "check that no scaling group brings the cluster back and that no name leads to them, then delete them";
+    let vpcs = services().filter_map(|one| one.vpc_id.as_deref());
+    let vpcs = vpcs.chain(ingresses().filter_map(|one| one.vpc_id.as_deref()));
+    let groups = services().flat_map(|one| one.security_groups.iter().flatten()).map(String::as_str);
+    let fix = format!(
+        "check that no scaling group brings the cluster back and that no name leads to them, then delete them{}",
+        block(vpcs, groups)
+    );
     one(
         context,
         view,
         (ResourceKind::LoadBalancer, balancers.len() + of_ingresses.len()),
         &left,
-        ("load balancer", fix.to_owned()),
+        ("load balancer", fix),
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::alibaba::ApplicationLoadBalancer;
+    use crate::alibaba::{ApplicationLoadBalancer, LoadBalancerKind};
     use crate::testing::{alibaba, tag};
 
     #[test]
@@ -69,6 +76,20 @@ mod tests {
         alibaba::fires(&RULE, |c| {
             c.without_instances();
         });
+    }
+
+    #[test]
+    fn what_it_blocks_is_stated() {
+        let (found, _) = alibaba::changed(&RULE, |c| {
+            c.without_instances();
+            let one = c.load_balancer("lb-bp1web");
+            (one.kind, one.security_groups) = (LoadBalancerKind::Nlb, Some(vec!["sg-bp1lb".to_owned()]));
+        });
+        assert!(
+            found[0].fix.summary.ends_with("; they block the deletion of vpc-bp1, sg-bp1lb"),
+            "{}",
+            found[0].fix.summary
+        );
     }
 
     #[test]

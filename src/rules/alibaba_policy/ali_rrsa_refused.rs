@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a controller cannot assume the RAM role of its ServiceAccount",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "A controller reads the RAM role that RRSA gives it (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, `ALIBABA_CLOUD_ROLE_ARN`), and the role does not exist, its trust policy admits no OIDC provider, or `oidc:sub` does not match `system:serviceaccount:NAMESPACE:NAME`: the CSI driver from 1.34.1, the cluster autoscaler from 1.32.0 with `REGION_ID` and a session name. Issuer and audience are not judged. In several accounts, a role without account is not checked.",
+    condition: "A controller reads the RAM role that RRSA gives it (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, `ALIBABA_CLOUD_ROLE_ARN`), and the role does not exist, its trust policy admits no OIDC provider, or not the one that `ALIBABA_CLOUD_OIDC_PROVIDER_ARN` of the CSI driver names, or `oidc:sub` does not match `system:serviceaccount:NAMESPACE:NAME`: the CSI driver from 1.34.1, the cluster autoscaler from 1.32.0 with `REGION_ID` and a session name. Issuer and audience are not judged. In several accounts, a role without account is not checked.",
     impact: "`AssumeRoleWithOIDC` is refused, and so is every call of the controller",
     fix: "Create the role, or admit the ServiceAccount in its trust policy.",
     sources: &[
@@ -37,6 +37,15 @@ fn check(context: &Context<'_>) -> CheckResult {
                 "whose trust policy admits no OIDC provider".to_owned(),
                 format!("admit the OIDC provider of the cluster in its trust policy, with `oidc:sub` `{subject}`"),
             ),
+            Refusal::Provider { named, admitted } => {
+                let admitted: Vec<String> = admitted.iter().map(|one| format!("`{}`", text::printable(one))).collect();
+                let admitted: Vec<&str> = admitted.iter().map(String::as_str).collect();
+                let named = text::printable(named);
+                (
+                    format!("whose trust policy admits {} and not `{named}`", text::list(&admitted, 3)),
+                    format!("admit `{named}` in its trust policy, or correct `ALIBABA_CLOUD_OIDC_PROVIDER_ARN`"),
+                )
+            }
             Refusal::Subject { values } => {
                 let values: Vec<String> = values.iter().map(|one| format!("`{}`", text::printable(one))).collect();
                 let values: Vec<&str> = values.iter().map(String::as_str).collect();
@@ -79,6 +88,19 @@ mod tests {
             let nodes = c.principal(alibaba::ROLE).trust_policy.clone();
             c.principal("csi").trust_policy = nodes;
         });
+    }
+
+    /// The variable is in the manifest where no webhook sets it.
+    #[test]
+    fn the_provider_of_the_driver_has_to_be_admitted() {
+        let name = |c: &mut alibaba::Cluster, provider: &str| {
+            with_rrsa(c, "v1.35.1", CSI_SUBJECT, &[]);
+            let arn = format!("acs:ram::1234567890123456:oidc-provider/{provider}");
+            let container = &mut c.objects.last_mut().unwrap()["spec"]["template"]["spec"]["containers"][0];
+            container["env"] = serde_json::json!([{"name": "ALIBABA_CLOUD_OIDC_PROVIDER_ARN", "value": arn}]);
+        };
+        alibaba::fires(&RULE, |c| name(c, "other"));
+        alibaba::silent(&RULE, |c| name(c, "prod"));
     }
 
     #[test]
