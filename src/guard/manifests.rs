@@ -1,5 +1,7 @@
 //! Objects of Kubernetes that are applied with a plan, or without one, in place of their namesakes.
 
+use std::path::PathBuf;
+
 use crate::kubernetes::{Evidence, Service, Workload};
 use crate::model::objects::{Objects, document_name, keep_last_of_each};
 
@@ -14,11 +16,12 @@ pub(crate) struct Manifests {
 }
 
 impl Manifests {
-    pub(crate) fn new(mut given: Evidence, namespace: &str) -> Self {
+    /// `files` are the inputs in the order in which they are applied.
+    pub(crate) fn new(mut given: Evidence, namespace: &str, files: &[PathBuf]) -> Self {
         for workload in given.workloads.iter_mut().filter(|one| one.namespace.is_empty()) {
             namespace.clone_into(&mut workload.namespace);
         }
-        keep_last_of_each(&mut given, namespace);
+        keep_last_of_each(&mut given, namespace, files);
         Self { given, namespace: namespace.to_owned() }
     }
 
@@ -82,7 +85,7 @@ mod tests {
             );
             Evidence::parse("s.yaml", text.into_bytes()).unwrap()
         };
-        let refused = |before: &Evidence, after| Manifests::new(after, "shop").refused(before).len();
+        let refused = |before: &Evidence, after| Manifests::new(after, "shop", &[]).refused(before).len();
         let (none, other) = ("", "loadBalancerClass: service.k8s.aws/nlb,");
         let held = service(none, "LoadBalancer");
         assert_eq!(refused(&held, service(other, "LoadBalancer")), 1);
@@ -98,7 +101,7 @@ mod tests {
             )
         };
         let text = ingress("internal") + &ingress("internet-facing");
-        let manifests = Manifests::new(Evidence::parse("m.yaml", text.into_bytes()).unwrap(), "shop");
+        let manifests = Manifests::new(Evidence::parse("m.yaml", text.into_bytes()).unwrap(), "shop", &[]);
         assert_eq!(manifests.addresses().len(), 1);
         let [only] = manifests.given.documents.as_slice() else { panic!("one document stays") };
         let scheme = only.object().text(&["metadata", "annotations", "alb.ingress.kubernetes.io/scheme"]);

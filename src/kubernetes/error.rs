@@ -32,7 +32,7 @@ pub struct RepeatedKeys {
     pub more: usize,
 }
 
-/// An object that the API server rejects: nothing else is known about it.
+/// An object that the API server rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
     /// `KIND NAMESPACE/NAME`.

@@ -40,7 +40,7 @@ pub struct Evidence {
     pub cloud_configs: Vec<CloudConfig>,
     /// Texts within documents that are not YAML.
     pub malformed: Vec<Malformed>,
-    /// Services and Ingresses that the API server rejects: they are not among the others.
+    /// Services, Ingresses and their classes that the API server rejects; they are among the others too.
     pub rejected: Vec<Rejected>,
     /// Number of documents that were read as written, with their places.
     pub read_as_written: usize,

@@ -380,9 +380,7 @@ impl<'f> Reading<'f> {
                 self.evidence.nodes.get_or_insert_default().push(raw.into());
             }
             Recognised::Service => {
-                if self.is_rejected(wrong_in_service(object), &node, name) {
-                    return Ok(());
-                }
+                self.note_rejected(wrong_in_service(object), &node, name);
                 let Some(service) = Service::read(object) else { return Ok(()) };
                 self.evidence.services.get_or_insert_default().push(service);
             }
@@ -394,9 +392,7 @@ impl<'f> Reading<'f> {
             Recognised::Document(DocumentKind::Lease) => self.lease(source, node, api()),
             Recognised::Document(kind) => {
                 self.evidence.document_lists.insert(kind);
-                if self.is_rejected(wrong_in_document(object, kind), &node, name) {
-                    return Ok(());
-                }
+                self.note_rejected(wrong_in_document(object, kind), &node, name);
                 self.keep(source, node, kind, api());
             }
         }
@@ -404,12 +400,12 @@ impl<'f> Reading<'f> {
         Ok(())
     }
 
-    /// Records an object that the API server rejects, if a field is wrong.
-    fn is_rejected(&mut self, wrong: Option<WrongType>, node: &Node, kind: &str) -> bool {
-        let Some(wrong) = wrong else { return false };
-        self.is_known = true;
-        self.evidence.rejected.push(Rejected { document: display_name(node, kind), wrong });
-        true
+    /// Records an object that the API server rejects, if a field is wrong. It stays: one of its name may exist.
+    fn note_rejected(&mut self, wrong: Option<WrongType>, node: &Node, kind: &str) {
+        if let Some(wrong) = wrong {
+            self.is_known = true;
+            self.evidence.rejected.push(Rejected { document: display_name(node, kind), wrong });
+        }
     }
 
     /// Records the renewal time of a lease. Leases of kube-system, which name the leader, are kept; leases of nodes are

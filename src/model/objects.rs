@@ -50,7 +50,6 @@ impl<'e> Objects<'e> {
     /// Adds objects to the evidence of a cluster, in place of those of the same name. What the API server and the
     /// controllers added to an object stays: uid, node ports, class, IP families and status.
     pub(crate) fn new(mut evidence: Evidence, mut given: Evidence, namespace: &str) -> Self {
-        keep_last_of_each(&mut given, namespace);
         let mut services: Vec<Service> = given.services.take().unwrap_or_default();
         for service in &mut services {
             if service.namespace.is_empty() {

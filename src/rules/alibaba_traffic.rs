@@ -174,10 +174,15 @@ fn listeners(service: &Service) -> Option<Vec<(String, i64)>> {
     }
     let listener = |port: &ServicePort| {
         for item in named.split(',').filter(|_| !named.is_empty()) {
-            let (protocol, number) = item.split_once(':')?;
+            let mut parts = item.split(':');
+            let (protocol, number) = (parts.next()?, parts.next()?);
+            let protocol = match protocol.to_uppercase().as_str() {
+                "UDP" => "UDP",
+                "TCP" | "TCPSSL" => "TCP",
+                _ => return None,
+            };
             if number == port.port.to_string() {
-                let is_udp = protocol.eq_ignore_ascii_case("udp");
-                return Some((if is_udp { "UDP" } else { "TCP" }.to_owned(), port.port));
+                return Some((protocol.to_owned(), port.port));
             }
         }
         Some((port.protocol.to_uppercase(), port.port))

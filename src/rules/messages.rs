@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+mod alb_ingress_build;
 mod alibaba;
 mod alibaba_build;
 mod cloud_controller;
@@ -13,6 +14,21 @@ mod load_balancer_controller;
 mod nodes;
 mod scaling;
 mod storage;
+
+/// Words of a line of the AWS Load Balancer Controller: its events, its annotations, and its structured log.
+const LBC_FRAMES: &[&str] = &[
+    "Failed build model",
+    "FailedBuildModel",
+    "FailedDeployModel",
+    "aws-load-balancer",
+    "alb.ingress.kubernetes.io",
+    "elbv2.k8s.aws",
+    "\"controller\":\"ingress\"",
+    "\"controller\":\"service\"",
+];
+
+/// Words of a line about Alibaba Cloud.
+const OF_ALIBABA: &[&str] = &["alibaba", "alicloud", "aliyun", "alb-ingress-controller"];
 
 /// Components that write messages of several tables.
 const ALIBABA: &str = "cloud controller (Alibaba Cloud)";
@@ -99,6 +115,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Message> {
         ingress_build::MESSAGES,
         cloud_controller_build::MESSAGES,
         alibaba_build::MESSAGES,
+        alb_ingress_build::MESSAGES,
         storage::MESSAGES,
         scaling::MESSAGES,
         nodes::MESSAGES,

@@ -11,7 +11,7 @@ use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
 use crate::rules::{self, Outcome, Prerequisite, messages};
 
-use super::{LineAnswer, Why, texts};
+use super::{LineAnswer, Why, fields, paste, texts};
 
 /// A rule that finds a cause of a line, with what it found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -158,6 +158,22 @@ fn repeats(line: &LineAnswer, finding: &Finding) -> bool {
     const OF_CONTROLLER: messages::Line = messages::Line { is_refusal: false, is_of_controller: true, is_long: false };
     if !rules::restates_model(&finding.rule) {
         return true;
+    }
+    let named = |field: &str| line.fields.contains_key(field);
+    let is_other_kind = match finding.resource.kind {
+        ResourceKind::Service => named("ingress") && !named("service"),
+        // An Ingress, which has the kind of a document.
+        ResourceKind::ClusterConfig => match line.fields.get("ingress") {
+            Some(ingress) => !texts(ingress).any(|name| is_named(&finding.resource.id, name)),
+            None => named("service"),
+        },
+        _ => false,
+    };
+    let repeated = paste::records(&finding.message);
+    let own = repeated.first().map(|record| fields::fields(record, None)).unwrap_or_default();
+    let has_annotation = line.fields.get("annotation").is_none_or(|named| own.get("annotation") == Some(named));
+    if is_other_kind || !has_annotation {
+        return false;
     }
     let message = messages::find(&messages::bare(&finding.message), OF_CONTROLLER);
     message.is_some_and(|one| line.source == Some(one.source) && line.meaning == Some(one.meaning))

@@ -205,6 +205,20 @@ fn of_two_documents_about_one_object_the_last_one_counts() {
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let objects = found["objects"].as_array().unwrap();
     assert_eq!((objects.len(), &objects[0]["handled"]), (1, &Value::Bool(false)), "{found}");
+    // Files are applied in the order of the command line, whatever their names are.
+    let [first, second] = ["z.yaml", "a.yaml"].map(|name| folder.path().join(name));
+    std::fs::write(&first, service("LoadBalancer")).unwrap();
+    std::fs::write(&second, service("ClusterIP")).unwrap();
+    let [first, second] = [&first, &second].map(|file| file.to_str().unwrap());
+    for (files, is_handled) in
+        [(vec![first, second], false), (vec![second, first], true), (vec![first, second, first], true)]
+    {
+        let output = on_kubeadm(&[&["--format", "json"], files.as_slice()].concat());
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let objects = found["objects"].as_array().unwrap();
+        let handled: Vec<bool> = objects.iter().map(|one| one["handled"] == true).collect();
+        assert!(!handled.is_empty() && handled.iter().all(|handled| *handled == is_handled), "{files:?} {found}");
+    }
 }
 
 fn on_alibaba(more: &[&str]) -> Output {

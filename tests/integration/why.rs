@@ -242,10 +242,14 @@ fn errors_of_the_model_are_known_messages() {
     ];
     let named = [
         ("{what} must be", "IPv6 addresses must be"),
-        ("{what} (", "EIP AllocationIDs ("),
+        ("of {what} (", "of EIP allocations ("),
         ("missing {what}", "missing RedirectConfig"),
         ("invalid {what}", "invalid RedirectConfig"),
         ("{words}", "target group attributes annotation"),
+        (
+            "{certificate} in {}",
+            "arn:aws:acm:us-east-1:111122223333:certificate/a in service.beta.kubernetes.io/aws-load-balancer-backend-protocol",
+        ),
         ("{format}", "VGroupPort format must be like 'rsp-id:443'"),
     ];
     let hole = regex::Regex::new(r"\{[^{}]*\}").unwrap();
@@ -259,7 +263,7 @@ fn errors_of_the_model_are_known_messages() {
         let start = if file.starts_with("cloud_provider_alibaba") {
             "Error syncing load balancer [lb-1]: "
         } else if file.starts_with("cloud_provider_aws") {
-            "Error syncing load balancer: failed to ensure load balancer: "
+            "Warning  SyncLoadBalancerFailed  service-controller  Error syncing load balancer: failed to ensure load balancer: "
         } else {
             "Warning  FailedBuildModel  service/web  Failed build model due to "
         };
@@ -268,4 +272,34 @@ fn errors_of_the_model_are_known_messages() {
         }
     }
     assert!(unknown.is_empty(), "not in src/rules/messages: {unknown:#?}");
+}
+
+/// Words that controllers share with each other and with other programs.
+#[test]
+fn a_line_is_that_of_the_program_that_its_frame_shows() {
+    let component = |line: &str| answers(line)["lines"][0]["component"].as_str().map(str::to_owned);
+    let klog = |text: &str| format!("E0911 08:12:44.000000       1 a.go:77] {text}");
+    for line in [
+        klog("SCTP protocol is not supported by this proxier"),
+        klog("oidc: unknown scheme: unix"),
+        klog("conflicting subnets: 10.0.0.0/8 | 10.0.0.0/9"),
+        klog("unable to find port web on service shop/web"),
+        "the count of CIDR blocks and subnets must match".to_owned(),
+        "Invalid backend protocol. Valid values: HTTP, HTTPS, GRPC".to_owned(),
+        "missing required \"service\" field".to_owned(),
+    ] {
+        assert_eq!(component(&line), None, "{line}");
+    }
+    let protocol = "Unsupported health check protocol FOO";
+    let (lbc, ccm) = ("AWS Load Balancer Controller", "cloud controller (AWS)");
+    let alibaba = "ALB Ingress controller (Alibaba Cloud)";
+    for (line, expected) in [
+        (format!("Warning  SyncLoadBalancerFailed  service-controller  Error syncing load balancer: failed to ensure load balancer: {protocol}"), ccm),
+        (format!("Warning  FailedBuildModel  service/web  Failed build model due to {protocol}"), lbc),
+        (r#"{"level":"error","msg":"Reconciler error","controller":"ingress","error":"unknown scheme: public"}"#.to_owned(), lbc),
+        (r#"{"level":"error","controller":"ingress","controllerGroup":"alibabacloud.com","error":"unknown action type: x"}"#.to_owned(), alibaba),
+        (klog("gce.go: requested load balancer with no ports"), "cloud controller"),
+    ] {
+        assert_eq!(component(&line).as_deref(), Some(expected), "{line}");
+    }
 }

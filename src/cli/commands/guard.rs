@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     let document = args.plan.as_deref().map(document).transpose()?.unwrap_or_default();
     let manifests = match args.manifests.as_slice() {
         [] => None,
-        files => Some(Manifests::new(kubernetes_files::manifests(files)?, &args.namespace)),
+        files => Some(Manifests::new(kubernetes_files::manifests(files)?, &args.namespace, files)),
     };
     let estate = session::collect_whole(&args.source, &args.terminal)?;
     let plan = Plan::new(document, estate.as_ref().provider());

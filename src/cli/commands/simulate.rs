@@ -11,7 +11,7 @@ use crate::estate::{Estate, SourceKind};
 use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
 use crate::model::ModelledController;
-use crate::model::objects::Objects;
+use crate::model::objects::{Objects, keep_last_of_each};
 use crate::model::rehearsal::Rehearsed;
 use crate::model::rights::Rights;
 use crate::model::simulate::{Options, Simulation, SimulationError, simulate, simulate_alibaba};
@@ -31,8 +31,10 @@ use crate::cli::session::{self, Scope};
 pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     let format = chosen(args.output.format, args.output.output.as_deref())?;
     input::check_stdin(&args.evidence, &args.source, &args.files)?;
-    let objects = if args.files.is_empty() { Evidence::default() } else { kubernetes_files::evidence(&args.files)? };
+    let mut objects =
+        if args.files.is_empty() { Evidence::default() } else { kubernetes_files::evidence(&args.files)? };
     kubernetes_files::check_accepted(&objects)?;
+    keep_last_of_each(&mut objects, &args.namespace, &args.files);
     let (evidence, rights) = (args.evidence.clone(), args.rights.clone());
     let audit = AuditArgs { evidence, rights, ..AuditArgs::default() };
     let mut scope = Scope::read(&args.cluster_id, &audit, &args.source.connection, &args.output.terminal)?;

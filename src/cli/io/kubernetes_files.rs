@@ -62,7 +62,9 @@ pub(in crate::cli) fn check_accepted_object(
     named: &NamespacedName,
 ) -> Result<(), Failure> {
     let document = format!("{kind} {}/{}", named.namespace, named.name);
-    refusals(evidence).find(|one| one.document == document).map_or(Ok(()), |refusal| Err(refusal.into_failure()))
+    let bare = (named.namespace == "default").then(|| format!("{kind} {}", named.name));
+    let is_it = |one: &Refusal<'_>| one.document == document || Some(&one.document) == bare.as_ref();
+    refusals(evidence).find(is_it).map_or(Ok(()), |refusal| Err(refusal.into_failure()))
 }
 
 /// An object that the API server rejects.

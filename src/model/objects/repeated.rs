@@ -1,32 +1,45 @@
 //! Several documents about one object: `kubectl apply` takes one after the other, and the last one stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use crate::kubernetes::{Document, Evidence, Place, Service};
 
 use super::document_name;
 
-/// Drops all but the last object of each key, in the order of places.
-fn keep_last<T, K: Ord>(objects: &mut Vec<T>, key: impl Fn(&T) -> K, place: impl Fn(&T) -> &Place) {
-    let mut last: BTreeMap<K, Place> = BTreeMap::new();
-    for one in objects.iter() {
-        let held = last.entry(key(one)).or_insert_with(|| place(one).clone());
-        if place(one) > held {
-            *held = place(one).clone();
-        }
-    }
-    objects.retain(|one| last.get(&key(one)) == Some(place(one)));
+/// Position of a file among those that were given, of which a folder holds some.
+fn position(file: &str, files: &[PathBuf]) -> usize {
+    files.iter().rposition(|one| Path::new(file).starts_with(one)).unwrap_or_default()
 }
 
-/// Of several documents about one object, keeps the last one; `namespace` is that of objects that state none.
-pub(crate) fn keep_last_of_each(given: &mut Evidence, namespace: &str) {
-    keep_last(&mut given.workloads, |one| (one.kind.name(), one.namespace.clone(), one.name.clone()), |one| &one.place);
+/// Drops all but the last object of each key, in the order of the files and of the places in them.
+fn keep_last<T, K: Ord>(objects: &mut Vec<T>, files: &[PathBuf], key: impl Fn(&T) -> K, place: impl Fn(&T) -> &Place) {
+    let rank = |one: &T| (position(&place(one).file, files), place(one).clone());
+    let mut last: BTreeMap<K, (usize, Place)> = BTreeMap::new();
+    for one in objects.iter() {
+        let held = last.entry(key(one)).or_insert_with(|| rank(one));
+        *held = std::mem::replace(held, (0, place(one).clone())).max(rank(one));
+    }
+    // A file that was given twice has each object twice.
+    let mut kept = BTreeSet::new();
+    objects.retain(|one| last.get(&key(one)).is_some_and(|last| last.1 == *place(one)) && kept.insert(key(one)));
+}
+
+/// Of several documents about one object, keeps the last one. `namespace` is that of objects that state none,
+/// `files` are the inputs in the order in which they are applied.
+pub(crate) fn keep_last_of_each(given: &mut Evidence, namespace: &str, files: &[PathBuf]) {
+    keep_last(
+        &mut given.workloads,
+        files,
+        |one| (one.kind.name(), one.namespace.clone(), one.name.clone()),
+        |one| &one.place,
+    );
     if let Some(services) = &mut given.services {
         let of = |one: &Service| {
             let space = if one.namespace.is_empty() { namespace } else { &one.namespace };
             ("Service", space.to_owned(), one.name.clone())
         };
-        keep_last(services, of, |one| &one.place);
+        keep_last(services, files, of, |one| &one.place);
     }
     let named = |one: &Document| {
         let name = document_name(one, namespace);

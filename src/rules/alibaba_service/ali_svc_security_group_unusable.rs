@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use crate::alibaba::LoadBalancerKind;
+use crate::controller::ControllerVersion;
 use crate::kubernetes::Service;
 use crate::kubernetes::alibaba_cloud_config::CloudConfig;
 use crate::rules::alibaba::{self, Context};
@@ -27,8 +28,14 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
+/// First version that reads the annotation.
+const FIRST_WITH_GROUPS: ControllerVersion = ControllerVersion::new(2, 6, 0);
+
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let on_kubernetes = context.on_kubernetes();
+    if on_kubernetes.alibaba_controller_version().is_some_and(|version| version < FIRST_WITH_GROUPS) {
+        return CheckResult::not_applicable("this version does not read the annotation");
+    }
     let regions: Vec<_> = context.view.regions.iter().filter(|view| !view.members.is_empty()).collect();
     // With a VPC and a vSwitch in its configuration, the controller asks nothing else for the VPC of load balancers.
     // Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#NewMetaData`.

@@ -28,8 +28,9 @@ const FIRST: ControllerVersion = ControllerVersion::new(2, 14, 0);
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let kubernetes = context.on_kubernetes();
     let version = kubernetes.alibaba_controller_version();
-    let is_everything = |range: &String| matches!(range.trim(), "0.0.0.0/0" | "::/0");
-    let restricted = services.iter().filter(|service| !service.source_ranges.iter().all(is_everything));
+    let is_everything = |range: &String| range.trim() == "0.0.0.0/0";
+    let is_restricted = |ranges: &[String]| !ranges.is_empty() && !ranges.iter().any(is_everything);
+    let restricted = services.iter().filter(|service| is_restricted(&service.source_ranges));
     let mut checked = 0;
     let mut found = Vec::new();
     for service in restricted {

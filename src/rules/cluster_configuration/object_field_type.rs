@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the API server rejects an object because of the type of a field",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A field of a Service, an Ingress or an IngressClass, of those that decide about load balancers, has another type than in the API: a number in quotes, a string where a list belongs, a list of annotations. The first such field of an object is reported, and the other rules do not see the object.",
+    condition: "A field of a Service, an Ingress or an IngressClass, of those that decide about load balancers, has another type than in the API: a number in quotes, a string where a list belongs, a list of annotations. The first such field of an object is reported.",
     impact: "`kubectl apply` fails with `cannot unmarshal … into Go struct field …`, and the object is not created or changed",
     fix: "Write the value with the type that the API has.",
     sources: &[
@@ -22,9 +22,8 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
-    let kept = evidence.services.iter().flatten().count()
+    let checked = evidence.services.iter().flatten().count()
         + evidence.documents.iter().filter(|document| document.kind.has_field_types()).count();
-    let checked = kept + evidence.rejected.len();
     if checked == 0 {
         return CheckResult::not_applicable("no Service, no Ingress and no IngressClass was given");
     }

@@ -3,13 +3,21 @@
 
 use super::{ALIBABA as CCM, Message, defect};
 
+/// Words of a line of the controller, where its own words are those of other programs too.
+const FRAMES: &[&str] =
+    &["alicloud", "Error syncing load balancer", "SyncLoadBalancerFailed", "build nlb", "build slb"];
+
 const SERVICE: &[&str] = &["ali-svc-sync-fails"];
 
 pub(super) const MESSAGES: &[Message] = &[
-    defect(CCM, &["protocol is not supported"], "2.1..2.14", "pkg/controller/service/clbv1/listeners.go#Create")
-        .rules(SERVICE)
-        .means("`protocol-port` has a protocol that classic load balancers do not have")
-        .in_context(),
+    defect(
+        CCM,
+        &["create listener", "protocol is not supported"],
+        "2.1..2.14",
+        "pkg/controller/service/clbv1/listeners.go#Create",
+    )
+    .rules(SERVICE)
+    .means("`protocol-port` has a protocol that classic load balancers do not have"),
     defect(
         CCM,
         &["get vsw id from metadata error"],
@@ -28,7 +36,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/controller/service/clbv1/model_applier.go#applyLoadBalancer",
     )
     .rules(SERVICE)
-    .means("the Service names a load balancer that it cannot have"),
+    .means("the Service names a load balancer that it cannot have")
+    .with_one_of(FRAMES),
     defect(
         CCM,
         &["invalid domain extension"],
@@ -88,7 +97,7 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["port range [", "is invalid"], "2.11..2.14", "pkg/controller/service/nlbv2/listeners.go#portRange")
         .rules(SERVICE)
         .means("a range of listener ports has another form")
-        .in_context(),
+        .with_one_of(FRAMES),
     defect(CCM, &["forward port format error"], "2.1..2.14", "pkg/controller/service/clbv1/listeners.go#forwardPort")
         .rules(SERVICE)
         .means("`forward-port` is not a list such as `80:443`"),

@@ -1,13 +1,16 @@
 //! What the AWS cloud controller writes when the annotations of a Service do not fit: the errors that `crate::model` prints,
 //! among them.
 
-use super::{CLOUD_CONTROLLER as CCM, Message, defect};
+use super::{CLOUD_CONTROLLER as CCM, LBC_FRAMES, Message, defect};
+
+/// The library that all cloud controllers share.
+const ANY: &str = "cloud controller";
 
 const SERVICE: &[&str] = &["svc-sync-fails"];
 
 pub(super) const MESSAGES: &[Message] = &[
     defect(
-        CCM,
+        ANY,
         &["is not valid. Expecting a comma-separated list of source IP ranges"],
         "1.20..1.36",
         "kubernetes/cloud-provider service/helpers/helper.go#GetLoadBalancerSourceRanges",
@@ -15,7 +18,7 @@ pub(super) const MESSAGES: &[Message] = &[
     .rules(SERVICE)
     .means("an annotation with source ranges holds something else"),
     defect(
-        CCM,
+        ANY,
         &["service.Spec.LoadBalancerSourceRanges:", "is not valid. Expecting a list of IP ranges"],
         "1.20..1.36",
         "kubernetes/cloud-provider service/helpers/helper.go#GetLoadBalancerSourceRanges",
@@ -46,7 +49,8 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(SERVICE)
     .means("the annotation with the protocol of the health check has an unknown value")
-    .unless(&["Failed build model", "FailedBuildModel"]),
+    .unless(LBC_FRAMES)
+    .in_context(),
     defect(
         CCM,
         &["Unsupported ClusterServiceLoadBalancerHealthProbeMode"],
@@ -55,10 +59,14 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(SERVICE)
     .means("the cloud configuration has an unknown mode of health checks"),
-    defect(CCM, &["failed to parse annotation"], "1.20..1.36", "pkg/providers/v1/aws.go#parseInt32Annotation")
-        .rules(SERVICE)
-        .means("an annotation is not a number")
-        .in_context(),
+    defect(
+        CCM,
+        &["failed to parse annotation", "service.beta.kubernetes.io/aws-load-balancer"],
+        "1.20..1.36",
+        "pkg/providers/v1/aws.go#parseInt32Annotation",
+    )
+    .rules(SERVICE)
+    .means("an annotation is not a number"),
     defect(
         CCM,
         &["Invalid health check port '"],
@@ -91,10 +99,15 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(SERVICE)
     .means("an attribute of the annotation, or its value, is not known"),
-    defect(CCM, &["requested load balancer with no ports"], "1.20..1.36", "pkg/providers/v1/aws.go#EnsureLoadBalancer")
+    defect(ANY, &["requested load balancer with no ports"], "1.20..1.36", "pkg/providers/v1/aws.go#EnsureLoadBalancer")
         .rules(SERVICE)
         .means("the Service has no ports"),
-    defect(CCM, &["Invalid backend protocol", "in"], "1.20..1.36", "pkg/providers/v1/aws.go#buildListener")
-        .rules(SERVICE)
-        .means("the annotation with the backend protocol has an unknown value"),
+    defect(
+        CCM,
+        &["Invalid backend protocol", "aws-load-balancer-backend-protocol"],
+        "1.20..1.36",
+        "pkg/providers/v1/aws.go#buildListener",
+    )
+    .rules(SERVICE)
+    .means("the annotation with the backend protocol has an unknown value"),
 ];

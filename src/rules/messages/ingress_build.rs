@@ -1,7 +1,7 @@
 //! What the AWS Load Balancer Controller writes when it cannot build the load balancer of Ingresses: the errors that
 //! `crate::model` prints, among them.
 
-use super::{LOAD_BALANCER_CONTROLLER as LBC, Message, defect};
+use super::{LBC_FRAMES as FRAMES, LOAD_BALANCER_CONTROLLER as LBC, Message, OF_ALIBABA, defect};
 
 const INGRESS: &[&str] = &["ingress-sync-fails"];
 
@@ -22,7 +22,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(INGRESS)
     .means("Ingresses of one group request different schemes")
-    .in_context(),
+    .with_one_of(FRAMES),
     defect(
         LBC,
         &["conflicting IPAddressType:"],
@@ -31,7 +31,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(INGRESS)
     .means("Ingresses of one group request different address types")
-    .in_context(),
+    .with_one_of(FRAMES),
     defect(
         LBC,
         &["conflicting securityGroups:"],
@@ -40,7 +40,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(INGRESS)
     .means("Ingresses of one group name different security groups")
-    .in_context(),
+    .with_one_of(FRAMES),
     defect(
         LBC,
         &["conflicting manage backend security group rules settings"],
@@ -57,10 +57,11 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(INGRESS)
     .means("Ingresses of one group name their load balancer differently")
-    .in_context(),
+    .with_one_of(FRAMES),
     defect(LBC, &["missing required \"service\" field"], "2.4..3.5", "pkg/ingress/enhanced_backend_builder.go#Build")
         .rules(INGRESS)
-        .means("a backend of the Ingress names no Service"),
+        .means("a backend of the Ingress names no Service")
+        .with_one_of(FRAMES),
     defect(
         LBC,
         &["missing", "configuration", "actions."],
@@ -69,13 +70,15 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(INGRESS)
     .means("the Ingress names an action without its `actions.…` annotation")
-    .in_context(),
+    .with_one_of(FRAMES),
     defect(LBC, &["missing FixedResponseConfig"], "2.0..3.5", "pkg/ingress/config_types.go#validate")
         .rules(INGRESS)
-        .means("the `actions.…` annotation has no `fixedResponseConfig`"),
+        .means("the `actions.…` annotation has no `fixedResponseConfig`")
+        .unless(OF_ALIBABA),
     defect(LBC, &["missing RedirectConfig"], "2.0..3.5", "pkg/ingress/config_types.go#validate")
         .rules(INGRESS)
-        .means("the `actions.…` annotation has no `redirectConfig`"),
+        .means("the `actions.…` annotation has no `redirectConfig`")
+        .unless(OF_ALIBABA),
     defect(LBC, &["invalid FixedResponseConfig"], "2.0..3.5", "pkg/ingress/config_types.go#validate")
         .rules(INGRESS)
         .means("the `actions.…` annotation has an incomplete `fixedResponseConfig`"),
@@ -85,7 +88,8 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(LBC, &["unknown action type:"], "2.0..3.5", "pkg/ingress/config_types.go#validate")
         .rules(INGRESS)
         .means("the `actions.…` annotation has a type that the controller does not have")
-        .in_context(),
+        .with_one_of(FRAMES)
+        .unless(OF_ALIBABA),
     defect(LBC, &["missing ForwardConfig or"], "2.14..3.5", "pkg/ingress/config_types.go#validate")
         .rules(INGRESS)
         .means("the `actions.…` annotation of type `forward` names no target"),
@@ -106,7 +110,7 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(LBC, &["conflicting tag"], "2.0..3.5", "pkg/ingress/model_build_tags.go#buildIngressGroupResourceTags")
         .rules(INGRESS)
         .means("Ingresses of one group set a tag differently")
-        .in_context(),
+        .with_one_of(FRAMES),
     defect(LBC, &["conflicting sslRedirect port:"], "2.2..3.5", "pkg/ingress/model_builder.go#buildSSLRedirectConfig")
         .rules(INGRESS)
         .means("Ingresses of one group redirect to different ports"),
@@ -142,7 +146,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(INGRESS)
     .means("the target type is neither `instance` nor `ip`")
-    .in_context(),
+    .with_one_of(FRAMES),
     defect(
         LBC,
         &["backend protocol must be within"],
@@ -166,7 +170,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/ingress/model_build_listener_rules.go#buildPathPatternsForExactPathType",
     )
     .rules(INGRESS)
-    .means("a path of type `Exact` has a wildcard"),
+    .means("a path of type `Exact` has a wildcard")
+    .unless(OF_ALIBABA),
     defect(
         LBC,
         &["prefix path shouldn't contain wildcards"],
@@ -174,7 +179,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/ingress/model_build_listener_rules.go#buildPathPatternsForPrefixPathType",
     )
     .rules(INGRESS)
-    .means("a path of type `Prefix` has a wildcard"),
+    .means("a path of type `Prefix` has a wildcard")
+    .unless(OF_ALIBABA),
     defect(
         LBC,
         &["healthCheckProtocol must be within"],
@@ -201,7 +207,8 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("several IngressClasses are the default"),
     defect(LBC, &["failed to load Ingress group order"], "2.0..3.5", "pkg/ingress/group_loader.go#sortGroupMembers")
         .rules(INGRESS)
-        .means("`group.order` is not a number"),
+        .means("`group.order` is not a number")
+        .unless(OF_ALIBABA),
     defect(
         LBC,
         &["explicit Ingress group order must be within"],
@@ -209,7 +216,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/ingress/group_loader.go#sortGroupMembers",
     )
     .rules(INGRESS)
-    .means("`group.order` is outside its range"),
+    .means("`group.order` is outside its range")
+    .unless(OF_ALIBABA),
     defect(
         LBC,
         &["failed to parse listen-ports configuration"],
@@ -217,7 +225,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/ingress/model_build_listener.go#computeIngressListenPorts",
     )
     .rules(INGRESS)
-    .means("`listen-ports` is not the JSON that the controller reads"),
+    .means("`listen-ports` is not the JSON that the controller reads")
+    .unless(OF_ALIBABA),
     defect(
         LBC,
         &["empty listen-ports configuration"],
@@ -225,7 +234,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/ingress/model_build_listener.go#computeIngressListenPorts",
     )
     .rules(INGRESS)
-    .means("`listen-ports` names no port"),
+    .means("`listen-ports` names no port")
+    .unless(OF_ALIBABA),
     defect(
         LBC,
         &["listen port must be within"],
@@ -233,7 +243,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/ingress/model_build_listener.go#computeIngressListenPorts",
     )
     .rules(INGRESS)
-    .means("`listen-ports` has a number that is not a port"),
+    .means("`listen-ports` has a number that is not a port")
+    .unless(OF_ALIBABA),
     defect(
         LBC,
         &["listen protocol must be within"],
@@ -241,15 +252,16 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/ingress/model_build_listener.go#computeIngressListenPorts",
     )
     .rules(INGRESS)
-    .means("`listen-ports` has a protocol other than HTTP and HTTPS"),
+    .means("`listen-ports` has a protocol other than HTTP and HTTPS")
+    .unless(OF_ALIBABA),
     defect(LBC, &["conflicting protocol,"], "2.0..3.5", "pkg/ingress/model_builder.go#mergeListenPortConfigs")
         .rules(INGRESS)
         .means("Ingresses of one group listen on one port with different protocols")
-        .in_context(),
+        .with_one_of(FRAMES),
     defect(LBC, &["conflicting sslPolicy,"], "2.0..3.5", "pkg/ingress/model_builder.go#mergeListenPortConfigs")
         .rules(INGRESS)
         .means("Ingresses of one group have different TLS policies on one port")
-        .in_context(),
+        .with_one_of(FRAMES),
     defect(
         LBC,
         &["conflicting subnet specifications: IngressClassParams versus annotation"],
@@ -274,5 +286,5 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(INGRESS)
     .means("Ingresses of one group name different subnets")
-    .in_context(),
+    .with_one_of(FRAMES),
 ];

@@ -1,7 +1,7 @@
 //! What the AWS Load Balancer Controller writes when it cannot build the load balancer of a Service, or that of a
 //! Service or an Ingress: the errors that `crate::model` prints, among them.
 
-use super::{LOAD_BALANCER_CONTROLLER as LBC, Message, defect};
+use super::{LBC_FRAMES as FRAMES, LOAD_BALANCER_CONTROLLER as LBC, Message, OF_ALIBABA, defect};
 
 const SERVICE: &[&str] = &["svc-sync-fails"];
 const EITHER: &[&str] = &["svc-sync-fails", "ingress-sync-fails"];
@@ -9,10 +9,12 @@ const EITHER: &[&str] = &["svc-sync-fails", "ingress-sync-fails"];
 pub(super) const MESSAGES: &[Message] = &[
     defect(LBC, &["failed to parse bool annotation"], "2.0..3.5", "pkg/annotations/parser.go#ParseBoolAnnotation")
         .rules(EITHER)
-        .means("an annotation is neither `true` nor `false`"),
+        .means("an annotation is neither `true` nor `false`")
+        .unless(OF_ALIBABA),
     defect(LBC, &["failed to parse int64 annotation"], "2.0..3.5", "pkg/annotations/parser.go#ParseInt64Annotation")
         .rules(EITHER)
-        .means("an annotation is not a number"),
+        .means("an annotation is not a number")
+        .unless(OF_ALIBABA),
     defect(LBC, &["failed to parse int32 annotation"], "2.9..3.5", "pkg/annotations/parser.go#ParseInt32Annotation")
         .rules(EITHER)
         .means("an annotation is not a number, or too large"),
@@ -23,10 +25,12 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/annotations/parser.go#ParseStringMapAnnotation",
     )
     .rules(EITHER)
-    .means("an annotation is not a list of `key=value`"),
+    .means("an annotation is not a list of `key=value`")
+    .unless(OF_ALIBABA),
     defect(LBC, &["failed to parse json annotation"], "2.0..3.5", "pkg/annotations/parser.go#ParseJSONAnnotation")
         .rules(EITHER)
-        .means("an annotation is not JSON"),
+        .means("an annotation is not JSON")
+        .unless(OF_ALIBABA),
     defect(
         LBC,
         &["unsupported IPv6 configuration, lb not dual-stack"],
@@ -38,7 +42,7 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(LBC, &["unknown scheme:"], "2.0..3.5", "pkg/ingress/model_build_load_balancer.go#buildLoadBalancerScheme")
         .rules(EITHER)
         .means("the scheme is neither `internal` nor `internet-facing`")
-        .in_context(),
+        .with_one_of(FRAMES),
     defect(
         LBC,
         &["unknown IPAddressType:"],
@@ -47,7 +51,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(EITHER)
     .means("the address type is none that the controller has")
-    .in_context(),
+    .with_one_of(FRAMES),
     defect(
         LBC,
         &["load balancer name cannot be longer than 32 characters"],
@@ -66,11 +70,13 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("a tag of an annotation is among those of `--external-managed-tags`"),
     defect(LBC, &["unable to find port", "on service"], "2.0..3.5", "pkg/k8s/service_utils.go#LookupServicePort")
         .rules(EITHER)
-        .means("the Service has no port of that name or number"),
+        .means("the Service has no port of that name or number")
+        .with_one_of(FRAMES)
+        .unless(OF_ALIBABA),
     defect(
         LBC,
         &["unsupported targetType:", "when EnableIPTargetType is"],
-        "2.0..3.5",
+        "2.4..3.5",
         "pkg/ingress/model_build_target_group.go#buildTargetGroupTargetType",
     )
     .rules(EITHER)
@@ -130,7 +136,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/service/model_build_load_balancer.go#buildLoadBalancerSubnetMappings",
     )
     .rules(SERVICE)
-    .means("the annotation needs as many addresses as there are subnets"),
+    .means("the annotation needs as many addresses as there are subnets")
+    .with_one_of(&["EIP allocations", "private IPv4 addresses", "IPv6 addresses"]),
     defect(
         LBC,
         &["EIP allocations can only be set for internet facing"],
@@ -171,7 +178,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(SERVICE)
     .means("the annotation with addresses holds something else")
-    .in_context(),
+    .with_one_of(FRAMES),
     defect(
         LBC,
         &["conflicting security groups configuration"],
@@ -215,12 +222,12 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(
         LBC,
         &["unsupported health check protocol"],
-        "2.1..3.5",
+        "2.0..3.5",
         "pkg/service/model_build_target_group.go#buildTargetGroupHealthCheckProtocol",
     )
     .rules(SERVICE)
     .means("`healthcheck-protocol` is none of TCP, HTTP and HTTPS")
-    .in_context(),
+    .with_one_of(FRAMES),
     defect(
         LBC,
         &["failed to parse attribute preserve_client_ip.enabled"],

@@ -108,7 +108,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["svc-subnets-unresolved", "ingress-reference-missing"])
         .means("a subnet of the annotation does not exist"),
     defect(LBC, &["couldn't find all security"], "2.3..3.5", "pkg/networking/security_group_resolver.go")
-        .rules(&["ingress-reference-missing", "svc-sync-fails"])
+        .rules(&["ingress-reference-missing", "ingress-sync-fails", "svc-sync-fails"])
         .means("a security group of the annotation does not exist"),
     defect(LBC, &["expect exactly one securityGroup tagged with"], "2.0..2.6", "pkg/networking/networking_manager.go")
         .rules(&["sg-multiple-tagged-on-instance", "sg-none-tagged-multiple-attached", "lbc-cluster-name-mismatch"])
