@@ -43,19 +43,11 @@ mod tests {
     const SERVICE: &str = "
 kind: Service
 apiVersion: v1
-metadata:
-  name: web
-  labels: {app: web}
-  annotations: {a: b}
+metadata: {name: web}
 spec:
   type: LoadBalancer
   loadBalancerSourceRanges: [10.0.0.0/8]
-  allocateLoadBalancerNodePorts: true
-  selector: {app: web}
-  ports:
-  - port: 80
-    name: http
-    targetPort: 8080
+  ports: [{port: 80}]
 ";
 
     const INGRESS: &str = "
@@ -82,7 +74,7 @@ spec: {controller: ingress.k8s.aws/alb}
     #[test]
     fn fires() {
         for (before, after) in
-            [("port: 80\n", "port: \"80\"\n"), ("[10.0.0.0/8]", "10.0.0.0/8"), ("type: LoadBalancer", "type: 5")]
+            [("port: 80", "port: \"80\""), ("[10.0.0.0/8]", "10.0.0.0/8"), ("type: LoadBalancer", "type: 5")]
         {
             assert!(SERVICE.contains(before), "{before}");
             lint::fires(&RULE, &SERVICE.replacen(before, after, 1));
@@ -96,7 +88,7 @@ spec: {controller: ingress.k8s.aws/alb}
 
     #[test]
     fn silent() {
-        let wrong = SERVICE.replacen("port: 80\n", "port: \"80\"\n", 1);
+        let wrong = SERVICE.replacen("port: 80", "port: \"80\"", 1);
         lint::silent(&RULE, &wrong, "port: \"80\"", "port: 80");
         let wrong = INGRESS.replacen("number: 80", "number: \"80\"", 1);
         lint::silent(&RULE, &wrong, "number: \"80\"", "number: 80");
