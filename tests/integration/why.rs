@@ -299,6 +299,9 @@ fn a_line_is_that_of_the_program_that_its_frame_shows() {
         (r#"{"level":"error","msg":"Reconciler error","controller":"ingress","error":"unknown scheme: public"}"#.to_owned(), lbc),
         (r#"{"level":"error","controller":"ingress","controllerGroup":"alibabacloud.com","error":"unknown action type: x"}"#.to_owned(), alibaba),
         (klog("gce.go: requested load balancer with no ports"), "cloud controller"),
+        (klog("cannot update health check for load balancer \"a0\": \"failed parsing health check annotation value: x\""), ccm),
+        (klog("Invalid health check port 99999"), ccm),
+        (klog("invalid inbound-cidrs settings on Ingress: shop/web: invalid CIDR address: x"), lbc),
     ] {
         assert_eq!(component(&line).as_deref(), Some(expected), "{line}");
     }

@@ -69,7 +69,7 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("an annotation is not a number"),
     defect(
         CCM,
-        &["Invalid health check port '"],
+        &["Invalid health check port"],
         "1.20..1.36",
         "pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration",
     )
@@ -110,4 +110,22 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(SERVICE)
     .means("the annotation with the backend protocol has an unknown value"),
+    defect(
+        CCM,
+        &["failed parsing health check annotation value"],
+        "1.20..1.36",
+        "pkg/providers/v1/aws_loadbalancer.go#getExpectedHealthCheck",
+    )
+    .rules(SERVICE)
+    .means("an annotation with a number of the health check is not a number"),
+    defect(
+        CCM,
+        &["cannot update health check for load balancer"],
+        "1.20..1.36",
+        "pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerHealthCheck",
+    )
+    .rules(SERVICE)
+    .means(
+        "a value of the health check of a Classic Load Balancer is outside its range; the rest of the line names it",
+    ),
 ];

@@ -287,4 +287,12 @@ pub(super) const MESSAGES: &[Message] = &[
     .rules(INGRESS)
     .means("Ingresses of one group name different subnets")
     .with_one_of(FRAMES),
+    defect(
+        LBC,
+        &["inbound-cidrs settings on Ingress"],
+        "2.0..3.5",
+        "pkg/ingress/model_build_listener.go#computeIngressExplicitInboundCIDRs",
+    )
+    .rules(INGRESS)
+    .means("the annotation `inbound-cidrs` holds something else than ranges"),
 ];
