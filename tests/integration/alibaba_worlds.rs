@@ -314,6 +314,7 @@ fn network() -> World {
     };
     region.security_groups.push(SecurityGroup {
         id: "sg-bp1edge".into(),
+        name: Some("edge".into()),
         vpc_id: Some("vpc-bp1".into()),
         rules: Some(vec![rule(1, RulePolicy::Accept, "203.0.113.0/24"), rule(100, RulePolicy::Drop, "0.0.0.0/0")]),
         ..SecurityGroup::default()

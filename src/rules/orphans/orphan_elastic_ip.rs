@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an Elastic IP address of a cluster without nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ElasticIp],
-    condition: "An Elastic IP address is associated with nothing, owned by the cluster, and no live instance of the region is tagged for it. Auto Scaling groups are not inspected: a group with a nonzero desired capacity would launch nodes again.",
+    condition: "An Elastic IP address is associated with nothing, owned by the cluster, and no live instance of the region is tagged for it. The rule does not apply if an Auto Scaling group may launch nodes of the cluster.",
     impact: "nothing uses it, and it is billed until it is released; a region has five by default",
     fix: "Make sure that no DNS record and no allowlist names it, then release it.",
     sources: &[
