@@ -24,6 +24,7 @@ mod service;
 mod source;
 mod values;
 mod web_identity;
+mod whole_number;
 mod workload;
 
 pub(crate) use crate::inventory::kubernetes::ListGap;

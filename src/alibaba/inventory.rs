@@ -267,10 +267,18 @@ impl Region {
             .chain(asked!(elastic_ips, ElasticIp))
     }
 
-    /// Security groups of the network load balancers that carry the tag of a Service.
-    pub(crate) fn groups_of_services(&self) -> BTreeSet<&str> {
+    /// Load balancers that carry the tag of a Service, with a selected value.
+    pub(crate) fn load_balancers_of_services(
+        &self,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = &LoadBalancer> {
         let balancers = self.load_balancers.iter().flatten();
-        let of_services = balancers.filter(|one| tags::value(&one.tags, SERVICE_TAG).is_some());
+        balancers.filter(move |one| tags::value(&one.tags, SERVICE_TAG).is_some_and(&is_meant))
+    }
+
+    /// Security groups that such load balancers joined.
+    pub(crate) fn groups_of_services(&self, is_meant: impl Fn(&str) -> bool) -> BTreeSet<&str> {
+        let of_services = self.load_balancers_of_services(is_meant);
         of_services.flat_map(|one| one.security_groups.iter().flatten()).map(String::as_str).collect()
     }
 

@@ -8,7 +8,7 @@ use crate::alibaba::role_overview;
 use crate::alibaba::roles::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
 use crate::alibaba::rrsa::{RrsaRoles, rrsa_roles};
 use crate::alibaba::trail::{CallerName, SeenController, seen_controller};
-use crate::alibaba::{ClusterView, Inventory, RegionView, SERVICE_TAG, service_tag_value};
+use crate::alibaba::{ClusterView, Inventory, RegionView, service_tag_value};
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, Read};
@@ -16,7 +16,6 @@ use crate::kubernetes::Evidence;
 use crate::membership::Apart;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::{self, JudgedRoles, Outcomes};
-use crate::tags;
 use crate::target;
 use crate::used_role::RoleOverview;
 
@@ -131,9 +130,7 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
 fn joined_groups<'v>(view: &'v ClusterView<'_>, evidence: &Evidence) -> BTreeSet<&'v str> {
     let uids = evidence.services.iter().flatten().filter(|service| !service.uid.is_empty());
     let tags: BTreeSet<String> = uids.map(|service| service_tag_value(&service.uid)).collect();
-    let balancers = view.regions.iter().flat_map(|view| view.region.load_balancers.iter().flatten());
-    let own = balancers.filter(|one| tags::value(&one.tags, SERVICE_TAG).is_some_and(|value| tags.contains(value)));
-    own.flat_map(|one| one.security_groups.iter().flatten()).map(String::as_str).collect()
+    view.regions.iter().flat_map(|view| view.region.groups_of_services(|value| tags.contains(value))).collect()
 }
 
 /// The cloud controller as the audit trail shows it, by the cluster id and by that of its configuration.

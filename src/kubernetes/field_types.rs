@@ -2,6 +2,7 @@
 
 use crate::policy::json::{Node, Value};
 use crate::tags;
+use crate::text;
 
 use super::document::DocumentKind;
 use super::source::{Object, Place};
@@ -17,6 +18,12 @@ pub struct WrongType {
     pub expected: &'static str,
     /// Place of the value.
     pub place: Place,
+}
+
+impl std::fmt::Display for WrongType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` is {} instead of {}", text::printable(&self.field), self.found, self.expected)
+    }
 }
 
 /// Type of a field.
@@ -175,11 +182,15 @@ fn mismatch(value: Object<'_>, field: String, expected: FieldType) -> Option<Wro
     if value.is_tagged() {
         return None;
     }
-    let is_boolean = value.without_quotes().is_some_and(|(kind, _)| kind == "a boolean");
+    let is_boolean = value.without_quotes().is_some() && !matches!(value.node.value, Value::Number(_));
     let is_unquoted = is_boolean || value.is_number_of_yaml();
     let number = value.number(&[]).map(i32::try_from);
     let is_number = matches!(number, Some(Ok(_)));
     match expected {
+        Number | NumberOrText if matches!(number, Some(Err(_))) => {
+            let expected = if expected == Number { "an integer" } else { "an integer or a string" };
+            Some(WrongType { field, found: "a number beyond 32 bits", expected, place: value.place() })
+        }
         Text if is_unquoted || value.scalar().is_none() => wrong(value, field, "a string"),
         Number if !is_number => wrong(value, field, "an integer"),
         Switch if !is_boolean => wrong(value, field, "a boolean"),
@@ -208,9 +219,6 @@ fn wrong(value: Object<'_>, field: String, expected: &'static str) -> Option<Wro
         None if value.is_number_of_yaml() => "a number",
         None => Node::kind(value.node),
     };
-    let is_large =
-        expected.contains("integer") && value.number(&[]).is_some_and(|number| i32::try_from(number).is_err());
-    let found = if is_large { "a number beyond 32 bits" } else { found };
     Some(WrongType { field, found, expected, place: value.place() })
 }
 

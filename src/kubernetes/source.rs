@@ -6,6 +6,8 @@ use std::sync::Arc;
 use crate::policy::json::{JsonError, Node, Span, Value, line_and_column};
 use crate::policy::yaml::{self, Documents};
 
+use super::whole_number::whole_number;
+
 /// A place in a file: lines and columns are one-based, columns count characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
@@ -371,7 +373,7 @@ impl<'s> Object<'s> {
 
     /// True if the source states the type of the value by a tag, `!!int "80"`.
     pub(super) fn is_tagged(self) -> bool {
-        // A list may be all on one line: no more than a tag is looked at.
+        // A list may be all on one line: only as many bytes as a tag has are read.
         let start = self.node.span.start;
         let before = self.source.text.as_bytes().get(start.saturating_sub(TAG)..start).unwrap_or_default();
         let word = before.trim_ascii_end().rsplit(u8::is_ascii_whitespace).next().unwrap_or_default();
@@ -419,41 +421,8 @@ pub(crate) fn is_false(text: &str) -> bool {
     matches!(text, "0" | "f" | "F" | "false" | "FALSE" | "False")
 }
 
-/// A whole number as YAML 1.1 writes it: decimal, hexadecimal, octal or binary, with underscores, or a fraction of zero.
-/// Source: kubernetes-sigs/yaml `goyaml.v2/resolve.go`.
-fn whole_number(text: &str) -> Option<i64> {
-    let bare = text.replace('_', "");
-    let (sign, digits) = match bare.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, bare.strip_prefix('+').unwrap_or(&bare)),
-    };
-    if !digits.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
-        return None;
-    }
-    let radixes = [("0x", 16), ("0X", 16), ("0b", 2), ("0B", 2), ("0o", 8), ("0O", 8)];
-    if let Some((digits, radix)) = radixes.iter().find_map(|(start, radix)| Some((digits.strip_prefix(start)?, *radix)))
-    {
-        return i64::from_str_radix(digits, radix).ok().map(|number| sign * number);
-    }
-    let is_octal = digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|one| (b'0'..b'8').contains(&one));
-    if is_octal {
-        return i64::from_str_radix(digits, 8).ok().map(|number| sign * number);
-    }
-    if let Ok(number) = digits.parse::<i64>() {
-        return Some(sign * number);
-    }
-    let is_decimal = digits.bytes().all(|one| one.is_ascii_digit() || b".eE+-".contains(&one));
-    let number =
-        digits.parse::<f64>().ok().filter(|number| is_decimal && number.fract() == 0.0 && *number < LARGEST)?;
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
-    Some(sign * number as i64)
-}
-
 /// Bytes before a value among which its tag is.
 const TAG: usize = 32;
-
-/// Numbers below it are exact in a double.
-const LARGEST: f64 = 9_007_199_254_740_992.0;
 
 #[cfg(test)]
 mod tests {

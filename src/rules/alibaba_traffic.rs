@@ -9,12 +9,9 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use crate::alibaba::{
-    LoadBalancer, LoadBalancerKind, RegionView, RulePolicy, SERVICE_TAG, SecurityGroupRule, service_tag_value,
-};
+use crate::alibaba::{LoadBalancer, LoadBalancerKind, RegionView, RulePolicy, SecurityGroupRule, service_tag_value};
 use crate::kubernetes::{Service, ServicePort};
 use crate::rules::alibaba::Context;
-use crate::tags;
 
 use super::alibaba_service::{annotation, has_annotation, kept};
 
@@ -53,10 +50,8 @@ pub(in crate::rules) fn guarded<'a>(context: &Context<'a>, services: &'a [Servic
         }
         let tag = service_tag_value(&service.uid);
         for view in context.view.regions.iter().filter(|view| !view.members.is_empty()) {
-            let all = view.region.load_balancers.iter().flatten();
-            let own = all.filter(|one| {
-                one.kind == LoadBalancerKind::Nlb && tags::value(&one.tags, SERVICE_TAG) == Some(tag.as_str())
-            });
+            let all = view.region.load_balancers_of_services(|value| value == tag);
+            let own = all.filter(|one| one.kind == LoadBalancerKind::Nlb);
             found.extend(own.filter_map(|balancer| of_balancer(service, view, balancer)));
         }
     }

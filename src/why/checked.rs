@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::aws::view::ClusterView;
 use crate::membership::NodeRole;
@@ -169,10 +170,11 @@ fn repeats(line: &LineAnswer, finding: &Finding) -> bool {
         },
         _ => false,
     };
-    let repeated = paste::records(&finding.message);
-    let own = repeated.first().map(|record| fields::fields(record, None)).unwrap_or_default();
-    let has_annotation = line.fields.get("annotation").is_none_or(|named| own.get("annotation") == Some(named));
-    if is_other_kind || !has_annotation {
+    let has_annotation = |named: &Value| {
+        let repeated = paste::records(&finding.message);
+        repeated.first().is_some_and(|record| fields::fields(record, None).get("annotation") == Some(named))
+    };
+    if is_other_kind || !line.fields.get("annotation").is_none_or(has_annotation) {
         return false;
     }
     let message = messages::find(&messages::bare(&finding.message), OF_CONTROLLER);
@@ -182,15 +184,13 @@ fn repeats(line: &LineAnswer, finding: &Finding) -> bool {
 /// False if the line names resources of a kind, and the finding is about others of this kind alone, or if the finding
 /// repeats another error.
 pub(super) fn is_about(line: &LineAnswer, finding: &Finding) -> bool {
-    if !repeats(line, finding) {
-        return false;
-    }
     let resources = || std::iter::once(&finding.resource).chain(&finding.related);
-    NAMED.iter().all(|(field, kind)| {
+    let is_named_there = NAMED.iter().all(|(field, kind)| {
         let Some(named) = line.fields.get(field) else { return true };
         let mut of_kind = resources().filter(|one| one.kind == *kind).peekable();
         of_kind.peek().is_none() || of_kind.any(|one| texts(named).any(|name| is_named(&one.id, name)))
-    })
+    });
+    is_named_there && repeats(line, finding)
 }
 
 /// True for an id, and for the name at the end of an ARN.

@@ -158,7 +158,7 @@ fn wrong_input_is_refused_with_its_reason() {
     assert!(on_alibaba(&["--controller-version", "2.4.0"]).contains("begins with version 2.5.1"));
 }
 
-/// What the API server rejects is no object without that field.
+/// A field of the wrong type does not count as absent.
 #[test]
 fn objects_that_the_api_server_rejects_are_refused_with_their_place() {
     let folder = tempfile::tempdir().unwrap();

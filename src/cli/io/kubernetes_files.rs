@@ -85,10 +85,10 @@ impl Refusal<'_> {
 }
 
 fn refusals(evidence: &Evidence) -> impl Iterator<Item = Refusal<'_>> {
-    let wrong = evidence.rejected.iter().map(|one| {
-        let field = text::printable(&one.wrong.field);
-        let reason = format!("`{field}` is {} instead of {}", one.wrong.found, one.wrong.expected);
-        Refusal { document: one.document.clone(), reason, place: &one.wrong.place }
+    let wrong = evidence.rejected.iter().map(|one| Refusal {
+        document: one.document.clone(),
+        reason: one.wrong.to_string(),
+        place: &one.wrong.place,
     });
     let unquoted = evidence.services.iter().flatten().filter_map(|service| {
         let (key, found) = service.not_strings.first_key_value()?;

@@ -17,8 +17,11 @@ fn keep_last<T, K: Ord>(objects: &mut Vec<T>, files: &[PathBuf], key: impl Fn(&T
     let rank = |one: &T| (position(&place(one).file, files), place(one).clone());
     let mut last: BTreeMap<K, (usize, Place)> = BTreeMap::new();
     for one in objects.iter() {
-        let held = last.entry(key(one)).or_insert_with(|| rank(one));
-        *held = std::mem::replace(held, (0, place(one).clone())).max(rank(one));
+        let rank = rank(one);
+        let newest = last.entry(key(one)).or_insert_with(|| rank.clone());
+        if rank > *newest {
+            *newest = rank;
+        }
     }
     // A file that was given twice has each object twice.
     let mut kept = BTreeSet::new();

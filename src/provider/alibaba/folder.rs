@@ -275,7 +275,7 @@ impl Files<'_> {
 
     /// Inbound rules of the security groups that have a file; a gap for those of Services that have none.
     fn group_rules(&mut self, region: &mut Region) -> Result<(), FolderError> {
-        let asked: BTreeSet<String> = region.groups_of_services().into_iter().map(str::to_owned).collect();
+        let asked: BTreeSet<String> = region.groups_of_services(|_| true).into_iter().map(str::to_owned).collect();
         for id in asked.into_iter().chain(self.behind(GROUP_RULES)).collect::<BTreeSet<_>>() {
             let Some(group) = region.security_groups.iter_mut().find(|group| group.id == id) else { continue };
             let gaps = self.gaps.len();

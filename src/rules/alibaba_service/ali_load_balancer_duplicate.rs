@@ -1,9 +1,8 @@
-use crate::alibaba::{SERVICE_TAG, service_tag_value};
+use crate::alibaba::service_tag_value;
 use crate::controller::ControllerVersion;
 use crate::kubernetes::Service;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
-use crate::tags;
 
 use super::{annotation, kept};
 
@@ -42,8 +41,7 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         let tag = service_tag_value(&service.uid);
         // The controller searches the region of its own instance.
         for view in context.view.regions.iter().filter(|view| !view.members.is_empty()) {
-            let all = view.region.load_balancers.iter().flatten();
-            let own = all.filter(|one| one.kind == kind && tags::value(&one.tags, SERVICE_TAG) == Some(tag.as_str()));
+            let own = view.region.load_balancers_of_services(|value| value == tag).filter(|one| one.kind == kind);
             let ids: Vec<&str> = own.map(|one| one.id.as_str()).collect();
             if ids.len() < 2 {
                 continue;

@@ -1,10 +1,9 @@
-use crate::alibaba::{SERVICE_TAG, service_tag_value};
+use crate::alibaba::{Region, service_tag_value};
 use crate::kubernetes::Service;
 use crate::model::failures::certain_failures_of_alibaba;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::rules::sync_failures::Stopped;
-use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-sync-fails",
@@ -47,8 +46,8 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
 /// True if a load balancer carries the tag of a Service.
 fn has_load_balancer(context: &Context<'_>, service: &Service) -> bool {
     let tag = service_tag_value(&service.uid);
-    let mut all = context.view.regions.iter().flat_map(|view| view.region.load_balancers.iter().flatten());
-    !service.uid.is_empty() && all.any(|one| tags::value(&one.tags, SERVICE_TAG) == Some(tag.as_str()))
+    let has = |region: &Region| region.load_balancers_of_services(|value| value == tag).next().is_some();
+    !service.uid.is_empty() && context.view.regions.iter().any(|view| has(view.region))
 }
 
 #[cfg(test)]

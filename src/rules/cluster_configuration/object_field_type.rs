@@ -28,8 +28,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("no Service, no Ingress and no IngressClass was given");
     }
     let found = evidence.rejected.iter().map(|one| {
-        let (document, field) = (text::printable(&one.document), text::printable(&one.wrong.field));
-        let message = format!("{document}: `{field}` is {} instead of {}", one.wrong.found, one.wrong.expected);
+        let message = format!("{}: {}", text::printable(&one.document), one.wrong);
         on(&one.document, Severity::Error, &one.wrong.place, "type", message, "write it with the type that the API has")
     });
     CheckResult::counted(checked, found)

@@ -13,7 +13,7 @@ impl Session {
     /// Reads the inbound rules of the groups of the load balancers that the controller maintains; a gap for each group
     /// whose rules cannot be read.
     pub(super) fn security_group_rules(&self, region: &mut Region) {
-        let ids: Vec<String> = region.groups_of_services().into_iter().map(str::to_owned).collect();
+        let ids: Vec<String> = region.groups_of_services(|_| true).into_iter().map(str::to_owned).collect();
         let name = region.name.as_str();
         let answers = std::thread::scope(|scope| {
             let ask = |id: &str| {
