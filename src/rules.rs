@@ -32,6 +32,7 @@ mod load_balancers;
 pub(crate) mod messages;
 mod metadata;
 mod network;
+mod network_plugin;
 mod node;
 mod node_arguments;
 mod orphans;

@@ -23,6 +23,7 @@ mod ali_svc_annotation_unknown;
 mod ali_svc_annotation_value;
 mod ali_svc_class_unserved;
 mod ali_svc_no_backend;
+mod ali_svc_pods_without_interfaces;
 mod ali_svc_zone_maps_missing;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_kubernetes.rs"));

@@ -1015,7 +1015,7 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
                     "VpcAttributes": {"VpcId": one.vpc_id, "VSwitchId": one.vswitch_id, "NatIpAddress": "",
                         "PrivateIpAddress": {"IpAddress": one.private_addresses}},
                     "InnerIpAddress": {"IpAddress": []}, "SecurityGroupIds": {"SecurityGroupId": one.security_groups},
-                    "MetadataOptions": {"HttpEndpoint": "enabled", "HttpTokens": one.metadata_tokens},
+                    "MetadataOptions": {"HttpEndpoint": one.metadata_endpoint, "HttpTokens": one.metadata_tokens},
                     "Tags": ecs_tags(&one.tags)
                 })
             });
@@ -1038,7 +1038,7 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
         "ecs:DescribeSecurityGroups" => {
             let items = region.security_groups.iter().map(|one| {
                 json!({"SecurityGroupId": one.id, "SecurityGroupName": one.name, "VpcId": one.vpc_id.clone().unwrap_or_default(),
-                    "ServiceManaged": one.is_service_managed, "Tags": ecs_tags(&one.tags)})
+                    "ServiceManaged": one.is_service_managed, "SecurityGroupType": one.group_type, "Tags": ecs_tags(&one.tags)})
             });
             list(items.collect(), ("SecurityGroups", "SecurityGroup"), true)
         }

@@ -34,6 +34,9 @@ pub struct Instance {
     /// Token setting of the metadata service: `optional` or `required`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata_tokens: Option<String>,
+    /// State of the metadata service: `enabled` or `disabled`; absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata_endpoint: Option<String>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,

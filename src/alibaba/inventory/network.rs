@@ -67,6 +67,9 @@ pub struct SecurityGroup {
     /// True if a service of Alibaba Cloud manages it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_service_managed: bool,
+    /// `normal` (basic) or `enterprise` (advanced); absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_type: Option<String>,
     /// Inbound rules; absent where they were not read: only those of network load balancers of Services are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<Vec<SecurityGroupRule>>,

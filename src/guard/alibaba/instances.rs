@@ -25,6 +25,7 @@ pub(super) fn remove(trial: &mut Trial<'_>) {
         // The machine that takes its place has what the plan gives it.
         instance.ram_role = None;
         instance.metadata_tokens = None;
+        instance.metadata_endpoint = None;
     }
 }
 
@@ -57,6 +58,7 @@ pub(super) fn instance(trial: &mut Trial<'_>) {
     set(&["availability_zone"], &mut instance.zone_id, false);
     set(&["role_name"], &mut instance.ram_role, true);
     set(&["http_tokens"], &mut instance.metadata_tokens, false);
+    set(&["http_endpoint"], &mut instance.metadata_endpoint, false);
     let mut address = None;
     set(&["private_ip", "primary_ip_address"], &mut address, false);
     if let Some(address) = address {

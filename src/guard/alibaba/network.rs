@@ -155,6 +155,7 @@ pub(super) fn security_group(trial: &mut Trial<'_>) {
     let mut group = held.unwrap_or_else(|| SecurityGroup { id: id.clone(), ..SecurityGroup::default() });
     group.vpc_id = Some(vpc_id).filter(|id| !id.is_empty());
     rename(trial, &["security_group_name", "name"], &mut group.name);
+    rename(trial, &["security_group_type"], &mut group.group_type);
     let is_new = trial.is_new();
     let Some(region) = trial.region() else { return };
     region.security_groups.retain(|one| one.id != id);

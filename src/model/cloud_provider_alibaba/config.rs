@@ -53,12 +53,6 @@ impl Config {
         };
         let vswitches = |file: &CloudConfig| file.vpc.as_ref().and(file.vswitches.clone());
         let since = |major, minor| version >= ControllerVersion::new(major, minor, 0);
-        let mut variables = evidence.alibaba_controllers().flat_map(|controller| &controller.workload.environment);
-        let is_forced = variables.any(|name| name == "SERVICE_FORCE_BACKEND_ENI");
-        let pods_are_backends = match agreed(&files, |file| file.backend_type.as_deref() == Some("eni")) {
-            _ if is_forced => Answer::Unknown,
-            agreed => agreed,
-        };
         let kinds = [LoadBalancerKind::Clb, LoadBalancerKind::Nlb];
         let switched_off = kinds.into_iter().filter(|kind| is_switched_off(evidence, *kind));
         Self {
@@ -69,7 +63,7 @@ impl Config {
                 .find_map(|file| file.cluster_tag.clone())
                 .unwrap_or_else(|| CLUSTER_TAG.to_owned()),
             vswitches: if is_unread { Answer::Unknown } else { agreed(&files, vswitches) },
-            pods_are_backends: if is_unread { Answer::Unknown } else { pods_are_backends },
+            pods_are_backends: if is_unread { Answer::Unknown } else { pods_by_default(evidence, &files) },
             has_type_gate: agreed(&files, |file| since(2, 10) && has_gate(file, TYPE_GATE)),
             has_dual_stack: agreed(&files, |file| {
                 has_gate(file, "IPv6DualStack") && !has_gate_off(file, "EndpointSlice")
@@ -89,16 +83,41 @@ impl Config {
     /// True if Pods are the backends of a Service, and not Nodes.
     /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#IsENIBackendType`.
     pub(super) fn has_pods_as_backends(&self, service: &Service) -> Answer<bool> {
-        match service.annotations.get("service.beta.kubernetes.io/backend-type") {
-            Some(kind) if !kind.is_empty() => Answer::Is(kind == "eni"),
-            _ => self.pods_are_backends.clone(),
-        }
+        backend_kind(service).map_or_else(|| self.pods_are_backends.clone(), |kind| Answer::Is(kind == ENI))
     }
 
     /// Version of the controller in the evidence.
     pub(crate) fn version_in(evidence: &Evidence) -> Option<ControllerVersion> {
         evidence.alibaba_controllers().filter_map(|one| one.version).min()
     }
+}
+
+/// Kind of backends that are Pods with network interfaces.
+const ENI: &str = "eni";
+
+/// Kind of backends that a Service asks for; without one, the default of the controller decides.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#IsENIBackendType`.
+fn backend_kind(service: &Service) -> Option<&str> {
+    let kind = service.annotations.get("service.beta.kubernetes.io/backend-type")?;
+    Some(kind.as_str()).filter(|kind| !kind.is_empty())
+}
+
+/// True if Pods are the backends of a Service, and not Nodes; unknown if an environment variable decides, whose value is
+/// not stored. A configuration that was not given counts as one without a kind.
+pub(crate) fn has_pods_as_backends(evidence: &Evidence, service: &Service) -> Answer<bool> {
+    let by_default = || {
+        let files: Vec<CloudConfig> = evidence.alibaba_cloud_configs().into_iter().map(|(_, config)| config).collect();
+        pods_by_default(evidence, &files)
+    };
+    backend_kind(service).map_or_else(by_default, |kind| Answer::Is(kind == ENI))
+}
+
+fn pods_by_default(evidence: &Evidence, files: &[CloudConfig]) -> Answer<bool> {
+    let mut variables = evidence.alibaba_controllers().flat_map(|controller| &controller.workload.environment);
+    if variables.any(|name| name == "SERVICE_FORCE_BACKEND_ENI") {
+        return Answer::Unknown;
+    }
+    agreed(files, |file| file.backend_type.as_deref() == Some(ENI))
 }
 
 /// The value on which all configurations agree; the default if there is none.

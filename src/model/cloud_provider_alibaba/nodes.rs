@@ -51,7 +51,7 @@ pub(crate) fn excluding_label(node: &KubernetesNode, version: Option<ControllerV
 }
 
 /// True for a Node of virtual-kubelet, whose Pods are backends themselves.
-pub(super) fn is_virtual(node: &KubernetesNode) -> bool {
+pub(crate) fn is_virtual(node: &KubernetesNode) -> bool {
     node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet")
 }
 

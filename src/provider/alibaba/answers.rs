@@ -134,7 +134,7 @@ shapes! {
     VpcAttributes { vpc_id: Option<String>, #[serde(rename = "VSwitchId")] vswitch_id: Option<String>, private_ip_address: Option<Addresses> }
     Addresses { #[serde(default)] ip_address: Vec<String> }
     GroupIds { #[serde(default)] security_group_id: Vec<String> }
-    MetadataOptions { http_tokens: Option<String> }
+    MetadataOptions { http_tokens: Option<String>, http_endpoint: Option<String> }
     EcsTags { #[serde(default)] tag: Vec<EcsTag> }
     EcsTag {
         #[serde(alias = "Key")]
@@ -153,6 +153,7 @@ shapes! {
         security_group_id: String,
         security_group_name: Option<String>,
         vpc_id: Option<String>,
+        security_group_type: Option<String>,
         service_managed: Option<bool>,
         tags: Option<EcsTags>,
     }
@@ -434,6 +435,7 @@ impl From<RawInstance> for Instance {
         // The controller uses the address of the classic network too.
         let inner = raw.inner_ip_address.unwrap_or_default().ip_address;
         let private = network.private_ip_address.unwrap_or_default().ip_address;
+        let metadata = raw.metadata_options.unwrap_or_default();
         Self {
             id: raw.instance_id,
             name: text(raw.instance_name),
@@ -445,7 +447,8 @@ impl From<RawInstance> for Instance {
             private_addresses: private.into_iter().chain(inner).collect(),
             security_groups: raw.security_group_ids.unwrap_or_default().security_group_id,
             ram_role: None,
-            metadata_tokens: raw.metadata_options.and_then(|options| text(options.http_tokens)),
+            metadata_tokens: text(metadata.http_tokens),
+            metadata_endpoint: text(metadata.http_endpoint),
             tags: EcsTags::into_tags(raw.tags),
         }
     }
@@ -459,6 +462,7 @@ impl From<RawSecurityGroup> for SecurityGroup {
             vpc_id: text(raw.vpc_id),
             rules: None,
             is_service_managed: raw.service_managed.unwrap_or(false),
+            group_type: text(raw.security_group_type),
             tags: EcsTags::into_tags(raw.tags),
         }
     }

@@ -5,6 +5,8 @@ use crate::membership::NodeRole;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
+use super::asks_for_nothing;
+
 pub(super) const RULE: Rule = Rule {
     id: "ali-metadata-tokens-required",
     title: "the metadata service requires tokens that the cloud controller does not send",
@@ -49,20 +51,6 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
         (message, Fix::none("upgrade the controller to 2.12.4 or later, or set `HttpTokens=optional` until then"))
     });
     CheckResult::counted(of_plane().count(), found)
-}
-
-/// True if the configuration has all that the controller asks the metadata service for.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#NewMetaData`, `#CfgMetaData`.
-fn asks_for_nothing(context: &Context<'_>) -> bool {
-    let configs = context.kubernetes.alibaba_cloud_configs();
-    let mut variables = context.kubernetes.alibaba_controllers().flat_map(|one| &one.workload.environment);
-    let has_variable = variables.any(|name| name == "ACCESS_KEY_ID");
-    configs.iter().any(|(_, config)| {
-        config.vpc.is_some()
-            && config.vswitches.is_some()
-            && config.region.is_some()
-            && (config.has_key() || has_variable)
-    })
 }
 
 #[cfg(test)]

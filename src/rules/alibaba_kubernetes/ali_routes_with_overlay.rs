@@ -1,8 +1,6 @@
-use crate::controller::alibaba_companion::image_parts;
-use crate::kubernetes::arguments::{Distribution, NodeArguments, Started};
-use crate::kubernetes::{CloudController, Document, DocumentKind, Evidence, WorkloadKind};
+use crate::kubernetes::CloudController;
 use crate::rules::ALIBABA;
-use crate::rules::cluster_configuration::is_declared_for;
+use crate::rules::network_plugin::encapsulation;
 use crate::rules::prelude::*;
 
 use super::for_each_controller;
@@ -27,8 +25,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    let evidence = context.evidence;
-    let plugin = flannel(evidence).or_else(|| cilium(evidence)).or_else(|| bundled(evidence));
+    let plugin = encapsulation(context.evidence);
     for_each_controller(context, |controller| {
         let plugin = plugin.as_deref().filter(|_| writes_routes(controller))?;
         let message = format!("{} writes routes, and {plugin}", text::printable(&controller.name()));
@@ -40,61 +37,6 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 
 fn writes_routes(controller: &CloudController) -> bool {
     controller.knows_flags && controller.is_on("configure-cloud-routes", true) && controller.runs(&["route"])
-}
-
-/// True if a `DaemonSet` has an image whose repository ends with a name.
-fn runs(evidence: &Evidence, names: &[&str]) -> bool {
-    let sets = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::DaemonSet);
-    let mut images = sets.flat_map(|one| &one.containers).map(|one| one.image.value.as_str());
-    images.any(|image| names.contains(&image_parts(image).0))
-}
-
-fn maps(evidence: &Evidence) -> impl Iterator<Item = &Document> {
-    evidence.documents_by_kind(DocumentKind::ConfigMap)
-}
-
-/// Flannel with a backend that encapsulates everything between the Nodes. Others may need the routes of the VPC.
-fn flannel(evidence: &Evidence) -> Option<String> {
-    let text = maps(evidence).find_map(|map| map.object().text(&["data", "net-conf.json"]))?;
-    let json: serde_json::Value = serde_json::from_str(text).ok()?;
-    let backend = json.get("Backend")?.get("Type")?.as_str()?;
-    // Nodes of one vSwitch send to each other without encapsulation.
-    let is_direct = json.get("Backend")?.get("DirectRouting").and_then(serde_json::Value::as_bool) == Some(true);
-    let is_it = !is_direct && runs(evidence, &["flannel", "mirrored-flannel-flannel", "hardened-flannel"]);
-    (is_it && matches!(backend, "vxlan" | "wireguard" | "ipsec" | "ipip" | "udp"))
-        .then(|| format!("flannel connects the Pods by `{}`", text::printable(backend)))
-}
-
-/// Cilium with a tunnel; `routing-mode` since v1.14, `tunnel` before.
-fn cilium(evidence: &Evidence) -> Option<String> {
-    let map = maps(evidence).find(|map| map.object().text(&["metadata", "name"]) == Some("cilium-config"))?;
-    let value = |key: &str| map.object().text(&["data", key]);
-    let has_tunnel = match value("routing-mode") {
-        Some(mode) => mode == "tunnel",
-        None => matches!(value("tunnel"), Some("vxlan" | "geneve")),
-    };
-    (has_tunnel && runs(evidence, &["cilium", "mirrored-cilium-cilium"]))
-        .then(|| "Cilium connects the Pods by a tunnel".to_owned())
-}
-
-/// The plugin that a configuration of RKE2 or K3s names.
-fn bundled(evidence: &Evidence) -> Option<String> {
-    let is_of_it = |one: &&NodeArguments| match &one.started {
-        Started::Node(_) => true,
-        Started::Declared { place, .. } => is_declared_for(evidence.alibaba_controllers(), place),
-    };
-    evidence.arguments().iter().filter(is_of_it).find_map(|one| {
-        let (option, overlays): (&str, &[&str]) = match one.distribution {
-            // Calico and Cilium of RKE2 may be configured without encapsulation.
-            Distribution::Rke2 => ("cni", &["canal", "flannel"]),
-            Distribution::K3s => ("flannel-backend", &["vxlan", "wireguard", "wireguard-native", "ipsec"]),
-            _ => return None,
-        };
-        let all = one.all(option);
-        let mut values = all.iter().flat_map(|(value, _)| value.split(',')).map(str::trim);
-        let value = values.find(|value| overlays.contains(value))?;
-        Some(format!("{} connects the Pods itself (`{option}: {value}`)", one.distribution.name()))
-    })
 }
 
 #[cfg(test)]

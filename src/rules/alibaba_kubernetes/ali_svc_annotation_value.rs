@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "error if the controller cannot parse the value; warning if the service refuses it",
     ),
     resources: &[ResourceKind::Service],
-    condition: "A Service that the cloud controller keeps has an annotation with a number that is none (`bandwidth`, timeouts, thresholds, intervals), a `protocol-port` that is not written as expected or names an unknown protocol, an `address-type`, `charge-type`, `ip-version`, `spec` or switch that is none of the documented values, a `bandwidth` that no load balancer has, an HTTPS or TCPSSL listener without `cert-id`, `acl-status: on` without `acl-id`, or a `master-zoneid` or `slave-zoneid` that is in another region than all Nodes.",
+    condition: "A Service that the cloud controller keeps has an annotation with a number that is none (`bandwidth`, timeouts, thresholds, intervals), a `protocol-port` that is not written as expected or names an unknown protocol, an `address-type`, `charge-type`, `health-check-type`, `instance-charge-type`, `ip-version`, `scheduler`, `spec` or switch that is none of the documented values, a `bandwidth` that no load balancer has, an HTTPS or TCPSSL listener without `cert-id`, `acl-status: on` without `acl-id`, or a `master-zoneid` or `slave-zoneid` that is in another region than all Nodes.",
     impact: "the sync of the Service ends with an error, and it stays pending or keeps its old listeners",
     fix: "Correct the value: integers without a unit, `https:443,http:80`, `internet` or `intranet`, `on` or `off`.",
     sources: &[
@@ -51,7 +51,7 @@ const INTEGERS: [&str; 13] = [
 const INTEGERS_OF_NLB: [&str; 3] = ["connection-drain-timeout", "cps", "idle-timeout"];
 
 /// Values that the service accepts, in lower case. The controller passes them on as they are.
-const ENUMERATIONS: [(&str, &[&str]); 12] = [
+const ENUMERATIONS: [(&str, &[&str]); 15] = [
     ("acl-status", &["off", "on"]),
     ("acl-type", &["black", "white"]),
     ("address-type", &["internet", "intranet"]),
@@ -60,8 +60,11 @@ const ENUMERATIONS: [(&str, &[&str]); 12] = [
     ("delete-protection", &["off", "on"]),
     ("health-check-flag", &["off", "on"]),
     ("health-check-switch", &["off", "on"]),
+    ("health-check-type", &["http", "tcp"]),
     ("http2-enabled", &["off", "on"]),
+    ("instance-charge-type", &["paybyclcu", "paybyspec"]),
     ("ip-version", &["ipv4", "ipv6"]),
+    ("scheduler", &["qch", "rr", "sch", "tch", "wlc", "wrr"]),
     ("spec", &SPECIFICATIONS),
     ("sticky-session", &["off", "on"]),
 ];
@@ -86,8 +89,11 @@ const MAX_BANDWIDTH: i64 = 10_000;
 const OF_HTTP: [&str; 3] = ["health-check-flag", "http2-enabled", "sticky-session"];
 
 /// The same for network load balancers.
-const ENUMERATIONS_OF_NLB: [(&str, &[&str]); 2] =
-    [("address-type", &["internet", "intranet"]), ("ip-version", &["dualstack", "ipv4"])];
+const ENUMERATIONS_OF_NLB: [(&str, &[&str]); 3] = [
+    ("address-type", &["internet", "intranet"]),
+    ("ip-version", &["dualstack", "ipv4"]),
+    ("scheduler", &["qch", "rr", "sch", "tch", "wlc", "wrr"]),
+];
 
 /// Protocols of listeners. Those of network load balancers are accepted in any case.
 const PROTOCOLS: [&str; 4] = ["http", "https", "tcp", "udp"];
@@ -212,9 +218,14 @@ fn incomplete(service: &Service, kind: LoadBalancerKind, version: Option<Control
         let fix = "add the annotations `acl-id` and `acl-type`, or remove `acl-status`".to_owned();
         refused.push(Refused { name: "acl-status", value, severity, defect, fix });
     }
-    let is_too_large = |value: &&str| value.parse::<i64>().is_ok_and(|value| value > MAX_BANDWIDTH);
-    if let Some(value) = value("bandwidth").filter(is_too_large) {
-        let defect = format!("is more than {MAX_BANDWIDTH} Mbit/s, the most of a load balancer");
+    // The controller does not send 0 (`pkg/provider/alibaba/slb/loadbalancer.go#setRequest`), and -1 is no limit.
+    let is_refused = |value: &&str| value.parse::<i64>().is_ok_and(|value| !(-1..=MAX_BANDWIDTH).contains(&value));
+    if let Some(value) = value("bandwidth").filter(is_refused) {
+        let defect = if value.starts_with('-') {
+            "is no bandwidth".to_owned()
+        } else {
+            format!("is more than {MAX_BANDWIDTH} Mbit/s, the most of a load balancer")
+        };
         let fix = "write a bandwidth in Mbit/s".to_owned();
         refused.push(Refused { name: "bandwidth", value, severity, defect, fix });
     }
@@ -305,6 +316,10 @@ spec:
             "protocol-port: 'https:443'",
             "acl-status: 'on'",
             "bandwidth: '9999999'",
+            "bandwidth: '-5'",
+            "scheduler: random",
+            "instance-charge-type: PayByHour",
+            "health-check-type: ping",
             "spec: slb.s9.huge",
             "protocol-port: 'https:443'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id: lb-bp1\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-force-override-listeners: 'true'",
         ] {
@@ -323,6 +338,10 @@ spec:
         lint::silent(&RULE, DEFECT, "internal", "intranet");
         for annotation in [
             "bandwidth: '5'",
+            "bandwidth: '-1'",
+            "scheduler: WRR",
+            "instance-charge-type: PayByCLCU",
+            "health-check-type: http",
             "spec: slb.s1.small",
             "protocol-port: 'https:8443,http:443'",
             "protocol-port: 'http:443,https:443'",

@@ -1,17 +1,16 @@
 use std::collections::BTreeMap;
 
 use crate::controller::ControllerVersion;
-use crate::kubernetes::{DocumentKind, Evidence, Service};
+use crate::kubernetes::Service;
+use crate::model::Answer;
 use crate::model::cloud_provider_alibaba::{
-    MASTER, TO_BE_DELETED, excluding_label, has_master_label, is_to_be_deleted,
+    MASTER, TO_BE_DELETED, excluding_label, has_master_label, has_pods_as_backends, is_to_be_deleted, is_virtual,
 };
 use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
 use crate::rules::alibaba_service::{annotation, has_annotation, kept};
 use crate::rules::prelude::*;
-
-use crate::kubernetes::alibaba_cloud_config::cloud_config;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-no-backend",
@@ -41,12 +40,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("there is no Node");
     }
     let version = context.alibaba_controller_version();
-    let by_default = backends_are_nodes_by_default(context.evidence);
     let services: Vec<&Service> = services
         .iter()
         .filter(|service| kept(context, service).is_some())
         .filter(|service| is_forced(service) || !has_annotation(service, "id"))
-        .filter(|service| backends_are_nodes(service, by_default))
+        .filter(|service| has_pods_as_backends(context.evidence, service) == Answer::Is(false))
         .collect();
     if services.is_empty() {
         return CheckResult::not_applicable(
@@ -186,29 +184,13 @@ fn reason<'s>(
     if removes_unschedulable && node.is_unschedulable {
         return Some(Excluded::Cordon);
     }
-    if node.labels.get("type").is_some_and(|kind| kind == "virtual-kubelet") {
+    if is_virtual(node) {
         return None;
     }
     if node.is_ready == Some(false) {
         return Some(Excluded::NotReady);
     }
     excluding_label(node, version).map(Excluded::Label)
-}
-
-/// True if Nodes are the backends of a Service: its annotation decides, else the default.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#IsENIBackendType`.
-fn backends_are_nodes(service: &Service, by_default: bool) -> bool {
-    let kind = service.annotations.get("service.beta.kubernetes.io/backend-type").filter(|kind| !kind.is_empty());
-    kind.map_or(by_default, |kind| kind != "eni")
-}
-
-/// True if Nodes are the backends of Services without an annotation: an environment variable of the controller decides,
-/// whose value is not stored, else the configuration.
-fn backends_are_nodes_by_default(evidence: &Evidence) -> bool {
-    let mut variables = evidence.alibaba_controllers().flat_map(|controller| &controller.workload.environment);
-    let mut maps = evidence.documents_by_kind(DocumentKind::ConfigMap);
-    let is_eni = |map| cloud_config(map).is_some_and(|config| config.backend_type.as_deref() == Some("eni"));
-    !variables.any(|name| name == "SERVICE_FORCE_BACKEND_ENI") && !maps.any(is_eni)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::alibaba::LoadBalancerKind;
+use crate::alibaba::{LoadBalancerKind, SecurityGroup};
 use crate::controller::ControllerVersion;
 use crate::kubernetes::Service;
 use crate::kubernetes::alibaba_cloud_config::CloudConfig;
@@ -12,28 +12,35 @@ use super::{annotation, has_annotation, kept};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-security-group-unusable",
-    title: "a Service names a security group that its load balancer cannot have",
+    title: "a Service names security groups that its load balancer cannot have",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The annotation `…-loadbalancer-security-group-ids` of a Service with a Network Load Balancer that the controller creates names a security group that the regions of the nodes do not have, one of another VPC, or one that a service of Alibaba Cloud manages. Not checked if the cloud configuration sets `vpcid` and `vswitchid`.",
+    condition: "The annotation `…-loadbalancer-security-group-ids` of a Service with a Network Load Balancer that the controller creates names a security group that the regions of the nodes do not have, one of another VPC, or one that a service of Alibaba Cloud manages; or it names more than four groups, or basic and enterprise groups together. The group that the controller makes for `loadBalancerSourceRanges` (from 2.14 on) is a basic one, and counts. Not checked if the cloud configuration sets `vpcid` and `vswitchid`.",
     impact: "the API refuses the group, and each sync ends with `update security group ids error`: the Service stays pending, or its listeners and backends are no longer updated",
-    fix: "Name security groups of the nodes' VPC.",
+    fix: "Name at most four security groups of the nodes' VPC, all of one type.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#Update",
         "Alibaba Cloud NLB API, LoadBalancerJoinSecurityGroup: groups of the VPC of the load balancer",
-        "Alibaba Cloud NLB documentation, Add an NLB instance to a security group: no managed groups",
+        "Alibaba Cloud NLB documentation, Add an NLB instance to a security group: no managed groups, at most four, all of one type",
     ],
     example: "Service `shop/web` names the security group `sg-bp9`, which cn-hangzhou does not have",
     reads: &[Read::EcsDescribeInstances, Read::EcsDescribeSecurityGroups],
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
+/// Security groups that a load balancer can have.
+const MAX_GROUPS: usize = 4;
+
+/// First version that makes a group for `loadBalancerSourceRanges`.
+const FIRST_WITH_SOURCE_GROUP: ControllerVersion = ControllerVersion::new(2, 14, 0);
+
 /// First version that reads the annotation.
 const FIRST_WITH_GROUPS: ControllerVersion = ControllerVersion::new(2, 6, 0);
 
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let on_kubernetes = context.on_kubernetes();
-    if on_kubernetes.alibaba_controller_version().is_some_and(|version| version < FIRST_WITH_GROUPS) {
+    let version = on_kubernetes.alibaba_controller_version();
+    if version.is_some_and(|version| version < FIRST_WITH_GROUPS) {
         return CheckResult::not_applicable("this version does not read the annotation");
     }
     let regions: Vec<_> = context.view.regions.iter().filter(|view| !view.members.is_empty()).collect();
@@ -57,6 +64,16 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let mut found = Vec::new();
     for (service, text) in asked {
         checked += 1;
+        let makes_group =
+            !service.source_ranges.is_empty() && version.is_some_and(|version| version >= FIRST_WITH_SOURCE_GROUP);
+        let all = regions.iter().flat_map(|view| &view.region.security_groups);
+        if let Some((defect, fix)) = defect_together(text, makes_group, all) {
+            let name = service.full_name();
+            let message = format!("Service `{}` {defect}", text::printable(&name));
+            let resource = ResourceRef::bare(ResourceKind::Service, &name);
+            let violation = Violation::new(Severity::Error, resource, message, Fix::none(fix));
+            found.push(violation.with_respect_to("groups").at(&service.place));
+        }
         for id in text.split(',').filter(|id| !tags::is_placeholder(id)) {
             let held = regions.iter().flat_map(|view| &view.region.security_groups).find(|group| group.id == id);
             let is_managed = held.is_some_and(|group| group.is_service_managed);
@@ -92,6 +109,31 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     CheckResult::counted(checked, found)
 }
 
+/// The defect of groups that a load balancer cannot have together, to follow the Service, and what to do about it.
+fn defect_together<'a>(
+    text: &str,
+    makes_group: bool,
+    all: impl Iterator<Item = &'a SecurityGroup>,
+) -> Option<(String, &'static str)> {
+    let named: BTreeSet<&str> = text.split(',').collect();
+    let number = named.len() + usize::from(makes_group);
+    if number > MAX_GROUPS {
+        let with_own = if makes_group { " with the one that the controller makes" } else { "" };
+        let defect = format!("has {number} security groups{with_own}, and a load balancer can have {MAX_GROUPS}");
+        return Some((defect, "name at most four security groups"));
+    }
+    let of_them: Vec<&SecurityGroup> = all.filter(|group| named.contains(group.id.as_str())).collect();
+    let of_type = |kind: &str| of_them.iter().find(|group| group.group_type.as_deref() == Some(kind));
+    let enterprise = text::printable(&of_type("enterprise")?.id);
+    let basic = match of_type("normal") {
+        Some(group) => format!("the basic group `{}`", text::printable(&group.id)),
+        None if makes_group => "source ranges, for which the controller makes a basic group".to_owned(),
+        None => return None,
+    };
+    let defect = format!("names the enterprise security group `{enterprise}` together with {basic}");
+    Some((defect, "name groups of one type: basic or enterprise"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
@@ -119,6 +161,48 @@ mod tests {
         alibaba::fires(&RULE, |c| {
             name_group(c, &group());
             c.region().security_groups.first_mut().unwrap().is_service_managed = true;
+        });
+    }
+
+    /// Names all groups of a region that has a number of them, with the types of the first ones.
+    fn name_groups(c: &mut Cluster, number: usize, types: &[&str]) {
+        let first = c.region().security_groups.first().unwrap().clone();
+        let mut names = Vec::new();
+        for index in 0..number {
+            let mut group = first.clone();
+            group.id = format!("sg-bp1made{index}");
+            group.group_type = types.get(index).map(|kind| (*kind).to_owned());
+            names.push(group.id.clone());
+            c.region().security_groups.push(group);
+        }
+        name_group(c, &names.join(","));
+    }
+
+    fn with_ranges(c: &mut Cluster) {
+        c.service("web")["spec"]["loadBalancerSourceRanges"] = serde_json::json!(["10.0.0.0/8"]);
+        c.options.controller_version = Some("2.14.0".parse().unwrap());
+    }
+
+    #[test]
+    fn groups_must_fit_together() {
+        alibaba::fires(&RULE, |c| name_groups(c, 5, &[]));
+        alibaba::silent(&RULE, |c| name_groups(c, 4, &[]));
+        alibaba::fires(&RULE, |c| name_groups(c, 2, &["enterprise", "normal"]));
+        alibaba::silent(&RULE, |c| name_groups(c, 2, &["enterprise", "enterprise"]));
+        alibaba::silent(&RULE, |c| name_groups(c, 2, &["enterprise"]));
+        for types in [&[][..], &["enterprise", "enterprise", "enterprise", "enterprise"]] {
+            alibaba::fires(&RULE, |c| {
+                name_groups(c, 4, types);
+                with_ranges(c);
+            });
+        }
+        alibaba::fires(&RULE, |c| {
+            name_groups(c, 1, &["enterprise"]);
+            with_ranges(c);
+        });
+        alibaba::silent(&RULE, |c| {
+            name_groups(c, 3, &["normal"]);
+            with_ranges(c);
         });
     }
 

@@ -10,12 +10,12 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer cannot be created in the vSwitch of a Service",
     severity: RuleSeverity::depends(Severity::Error, "error; warning for one zone alone"),
     resources: &[ResourceKind::Service],
-    condition: "A Service without a load balancer gets one in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or one zone alone in a region in which there are vSwitches in several (a warning: the zones that the API supports are not read).",
-    impact: "the API refuses the load balancer (as with `InvalidVSwitchId.NotFound` or `VSwitchAvailableIpNotExist`), and the Service stays pending; one zone alone is refused where the API supports several in the region",
+    condition: "A Service gets a load balancer in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or one zone alone in a region in which there are vSwitches in several (a warning: the zones that the API supports are not read). A Network Load Balancer that exists is moved to the vSwitches of `…-loadbalancer-zone-maps`: only those that it cannot have are reported there, not one without a free address or one zone alone.",
+    impact: "the API refuses the load balancer (as with `InvalidVSwitchId.NotFound` or `VSwitchAvailableIpNotExist`), and the Service stays pending or keeps the zones that it had; one zone alone is refused where the API supports several in the region",
     fix: "Name a vSwitch of the nodes' VPC that has free addresses, with its zone.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/loadbalancer.go#setModelDefaultValue",
-        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#parseZoneMappings",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#parseZoneMappings, #Update",
         "Alibaba Cloud NLB API, CreateLoadBalancer, `ZoneMappings`: one vSwitch in each zone, and two zones where the region supports them",
     ],
     example: "Service `shop/web` is to get vSwitch `vsw-bp1`, which is in zone cn-hangzhou-h, but its annotation states cn-hangzhou-g",
@@ -33,14 +33,18 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let Ok((region, decisions)) = decisions_of_alibaba(context.view, context.kubernetes, version) else {
         return CheckResult::not_applicable("the nodes are not in one region");
     };
-    let is_new = |one: &&Decision| one.handled && one.load_balancer_id.is_not_reached() && one.failure().is_none();
-    let new: Vec<&Decision> =
-        decisions.iter().filter(is_new).filter(|one| one.subnets.known().is_some_and(|all| !all.is_empty())).collect();
-    if new.is_empty() {
-        return CheckResult::not_applicable("no Service gets a new load balancer in a vSwitch that is known");
+    let is_new = |one: &Decision| one.load_balancer_id.is_not_reached();
+    // The zones of a classic load balancer never change.
+    let is_placed = |one: &&Decision| {
+        let gets = one.handled && one.failure().is_none() && (is_new(one) || one.zone_mappings.known().is_some());
+        gets && one.subnets.known().is_some_and(|all| !all.is_empty())
+    };
+    let placed: Vec<&Decision> = decisions.iter().filter(is_placed).collect();
+    if placed.is_empty() {
+        return CheckResult::not_applicable("no Service gets a load balancer in a vSwitch that is known");
     }
     let mut found = Vec::new();
-    for decision in &new {
+    for decision in &placed {
         let object = &decision.object;
         let name = format!("{}/{}", object.namespace, object.name);
         let place = services.iter().find(|one| one.full_name() == name).map(|one| &one.place);
@@ -54,19 +58,24 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
             }
         };
         for (vswitch, zone) in places(decision) {
-            if let Some(defect) = defect(region, vswitch, zone) {
+            let defect = misplaced(region, vswitch, zone)
+                .or_else(|| (is_new(decision) && is_full(region, vswitch)).then(|| "has no free address".to_owned()));
+            if let Some(defect) = defect {
                 let defect = format!("is to get vSwitch `{}`, which {defect}", text::printable(vswitch));
                 let fix = "name a vSwitch of the nodes' VPC that has free addresses, with its zone";
                 found.push(violation(Severity::Error, &defect, fix, vswitch));
             }
         }
         let fix = "name one vSwitch in each of two zones";
-        found.extend(zones_defect(region, decision).map(|(severity, text)| violation(severity, &text, fix, "zones")));
+        // A load balancer that has one zone alone was accepted once.
+        let zones = zones_defect(region, decision)
+            .filter(|(severity, _)| is_new(decision) || *severity == Severity::Error);
+        found.extend(zones.map(|(severity, text)| violation(severity, &text, fix, "zones")));
     }
-    CheckResult::counted(new.len(), found)
+    CheckResult::counted(placed.len(), found)
 }
 
-/// The vSwitches of a new load balancer, with the zones that its annotation states.
+/// The vSwitches of a load balancer, with the zones that its annotation states.
 fn places(decision: &Decision) -> Vec<(&str, Option<&str>)> {
     match decision.zone_mappings.known() {
         Some(mappings) => mappings.iter().map(|one| (one.vswitch.as_str(), Some(one.zone.as_str()))).collect(),
@@ -89,8 +98,8 @@ fn zones_defect(view: &RegionView<'_>, decision: &Decision) -> Option<(Severity,
         .then(|| (Severity::Warning, format!("gets a Network Load Balancer in zone {} alone", text::printable(only))))
 }
 
-/// The defect of a vSwitch, to follow "which".
-fn defect(view: &RegionView<'_>, id: &str, zone: Option<&str>) -> Option<String> {
+/// The place of a vSwitch that no load balancer of the Service can be in, to follow "which".
+fn misplaced(view: &RegionView<'_>, id: &str, zone: Option<&str>) -> Option<String> {
     let is_it = |one: &&VSwitch| one.id == id;
     let Some(held) = view.region.vswitches.iter().find(is_it) else {
         return Some(format!("{} does not have", view.region.name));
@@ -101,11 +110,15 @@ fn defect(view: &RegionView<'_>, id: &str, zone: Option<&str>) -> Option<String>
     }
     match (zone, held.zone_id.as_deref()) {
         (Some(stated), Some(own)) if stated != own => {
-            return Some(format!("is in zone {own}, but its annotation states {}", text::printable(stated)));
+            Some(format!("is in zone {own}, but its annotation states {}", text::printable(stated)))
         }
-        _ => {}
+        _ => None,
     }
-    (held.free_addresses == Some(0)).then(|| "has no free address".to_owned())
+}
+
+/// True if no address is left in a vSwitch.
+fn is_full(view: &RegionView<'_>, id: &str) -> bool {
+    view.region.vswitches.iter().any(|one| one.id == id && one.free_addresses == Some(0))
 }
 
 #[cfg(test)]
@@ -156,6 +169,31 @@ mod tests {
             zones(c, "cn-hangzhou-h:vsw-bp1");
             c.region().vswitches.first_mut().unwrap().vpc_id = "vpc-bp2".to_owned();
         });
+    }
+
+    /// A load balancer that exists is moved; the vSwitches that it has may be full.
+    #[test]
+    fn existing_load_balancers_are_moved() {
+        let existing = |maps: &'static str| {
+            move |c: &mut alibaba::Cluster| {
+                zones(c, maps);
+                let service = c.service("web");
+                service["metadata"]["uid"] = "22222222-0000-4000-8000-000000000000".into();
+                c.load_balancer("lb-bp1web").kind = crate::alibaba::LoadBalancerKind::Nlb;
+                c.region().vswitches.first_mut().unwrap().free_addresses = Some(0);
+                add_zone(c);
+            }
+        };
+        for maps in [
+            "cn-hangzhou-h:vsw-bp1,cn-hangzhou-g:vsw-bp9",
+            "cn-hangzhou-g:vsw-bp1",
+            "cn-hangzhou-h:vsw-bp1,cn-hangzhou-h:vsw-bp1",
+        ] {
+            alibaba::fires(&RULE, existing(maps));
+        }
+        for maps in ["cn-hangzhou-h:vsw-bp1", "cn-hangzhou-h:vsw-bp1,cn-hangzhou-g:vsw-bp7"] {
+            alibaba::silent(&RULE, existing(maps));
+        }
     }
 
     #[test]
