@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::aws::view::ClusterView;
 use crate::baseline::BaselineError;
+use crate::config::Prices;
 use crate::estate::{Account, EstateRef, Identity, Source, SourceKind};
 use crate::finding::{Finding, Severity, Status};
 use crate::fix::plan;
@@ -21,6 +22,7 @@ use crate::used_role::RoleOverview;
 pub(crate) mod alibaba;
 mod aws;
 mod configuration;
+mod leftover_costs;
 mod not_audited;
 mod promise;
 mod roles;
@@ -56,6 +58,8 @@ pub struct Auditor<'a> {
     pub installer: Option<Installer>,
     /// Origin of the evidence.
     pub source: SourceKind,
+    /// Prices of resources, if they were given.
+    pub prices: Option<&'a Prices>,
     /// The nodes before a change of a plan that is tried on a copy; `None` for everything else.
     pub held: Option<&'a Held>,
 }
@@ -102,6 +106,9 @@ impl<'a> Auditor<'a> {
         let re_audit = |estate: EstateRef<'_>, cluster_id: &str| self.re_audit(estate, cluster_id);
         let scope = plan::Scope::preview(self.cluster_id, self.source, self.nodes(), self.rules);
         promise::verify(estate, &scope, &re_audit, purpose, &mut findings);
+        if let Some(prices) = self.prices {
+            leftover_costs::note(prices, estate, self.rules, &mut findings);
+        }
         let not_audited = not_audited::not_audited(&examined.gaps, unread, uncompared, &unlisted);
         let account = |identity: Identity| Account {
             account_id: identity.account_id,
@@ -186,6 +193,7 @@ impl<'a> Auditor<'a> {
                 cloud_routes: false,
                 installer: None,
                 source: self.source,
+                prices: None,
                 held: None,
             }
         } else {

@@ -10,10 +10,13 @@ use crate::finding::Severity;
 use crate::rules;
 use crate::target::{self, Target};
 
+mod prices;
 mod schema;
 mod targets;
 mod waivers;
 
+pub(crate) use prices::Prices;
+pub(crate) use prices::{MAX_BYTES as MAX_PRICES_BYTES, Product};
 pub(crate) use schema::schema;
 pub(crate) use waivers::Notice;
 
@@ -146,11 +149,8 @@ impl Config {
     /// # Errors
     /// If the text is not TOML, or an entry is invalid.
     pub fn parse(file: &str, text: &str, options: &[OptionSpec]) -> Result<Self, ConfigError> {
-        let starts = text.match_indices('\n').map(|(at, _)| at + 1);
-        let reader = ConfigReader { file, text, lines: std::iter::once(0).chain(starts).collect() };
-        let table = DeTable::parse(text).map_err(|error| {
-            reader.error(error.span().map_or(0, |span| span.start), error.message().lines().next().unwrap_or_default())
-        })?;
+        let reader = ConfigReader::new(file, text);
+        let table = reader.document()?;
         let mut config = Self { file: file.to_owned(), ..Self::default() };
         for (key, value) in table.get_ref() {
             let at = key.span().start;
@@ -185,6 +185,20 @@ impl Config {
         config.options.sort_by_key(|option| option.place);
         config.severities.sort_by(|a, b| a.rule.cmp(&b.rule));
         Ok(config)
+    }
+}
+
+impl<'t> ConfigReader<'t> {
+    fn new(file: &'t str, text: &'t str) -> Self {
+        let starts = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self { file, text, lines: std::iter::once(0).chain(starts).collect() }
+    }
+
+    /// The tables of the file.
+    fn document(&self) -> Result<Spanned<Table<'t>>, ConfigError> {
+        DeTable::parse(self.text).map_err(|error| {
+            self.error(error.span().map_or(0, |span| span.start), error.message().lines().next().unwrap_or_default())
+        })
     }
 }
 
@@ -322,12 +336,12 @@ impl ConfigReader<'_> {
             resource,
             reason,
             owner: text("owner")?,
-            expires: self.date(expires)?,
+            expires: self.date(expires, "expires", "write the last valid day, in UTC: expires = 2026-12-31")?,
             place: self.place(at),
         })
     }
 
-    fn date(&self, value: &TomlValue<'_>) -> Result<Date, ConfigError> {
+    fn date(&self, value: &TomlValue<'_>, name: &str, help: &str) -> Result<Date, ConfigError> {
         let text = match value.get_ref() {
             DeValue::Datetime(date) => date.to_string(),
             DeValue::String(text) => text.clone().into_owned(),
@@ -336,8 +350,7 @@ impl ConfigReader<'_> {
         // A plain date: a time of day would raise the question of when the day ends.
         let is_date = text.len() == "2026-12-31".len();
         text.parse().ok().filter(|_| is_date).ok_or_else(|| {
-            self.error(value.span().start, "`expires` must be a date")
-                .help("write the last valid day, in UTC: expires = 2026-12-31")
+            self.error(value.span().start, format!("`{name}` must be a date")).help(help)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! A finding of a rule: the resource, the impact, and the fix.
 
 mod caveat;
+mod cost;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -12,6 +13,7 @@ use crate::transition::Transition;
 
 pub(crate) use caveat::Caveat;
 pub use caveat::CaveatKind;
+pub(crate) use cost::{Amount, MonthlyCost};
 
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -282,6 +284,8 @@ pub struct Finding {
     pub status: Status,
     /// The waiver, valid or expired.
     pub waiver: Option<Waiver>,
+    /// The cost of resources that were left behind, if their prices were given.
+    pub monthly_cost: Option<MonthlyCost>,
 }
 
 impl Finding {

@@ -46,7 +46,7 @@ pub mod inventory {
         RouteTable, RuleSource, SecurityGroup, Subnet, TargetGroup, TargetHealth, TemplateReference, TemplateVersion,
         Volume, Vpc,
     };
-    pub use crate::inventory::{Gap, Provider, Read, Tag, to_json};
+    pub use crate::inventory::{Gap, Provider, Read, Storage, Tag, to_json};
 }
 pub mod journal {
     pub use crate::fix::journal::{Journal, Outcome};

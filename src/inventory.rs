@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 mod file;
 mod gap;
 pub(crate) mod kubernetes;
+mod storage;
 mod unlisted;
 
 pub use crate::resource::Read;
@@ -20,6 +21,7 @@ pub(crate) use file::{
 };
 pub use gap::Gap;
 pub(crate) use gap::{GapSubject, REASON_CONTRADICTED, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN};
+pub use storage::Storage;
 pub(crate) use unlisted::Unlisted;
 pub(crate) use unlisted::gaps as unlisted_gaps;
 

@@ -7,6 +7,7 @@ mod consistency;
 mod empty;
 mod finding;
 mod kubernetes_lint;
+mod leftovers;
 mod migration;
 mod policy_diff;
 mod policy_lint;

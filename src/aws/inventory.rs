@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::inventory::kubernetes::Recording;
-use crate::inventory::{Gap, InventoryError, MissingRegion, Provider, SCHEMA, read_inventory, to_json};
+use crate::inventory::{Gap, InventoryError, MissingRegion, Provider, SCHEMA, Storage, read_inventory, to_json};
 use crate::tags::Tag;
 
 mod identity;
@@ -142,7 +142,7 @@ pub struct Region {
 }
 
 /// An EBS volume.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Volume {
     /// `vol-…`.
@@ -155,6 +155,9 @@ pub struct Volume {
     /// Instances it is attached to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attached_to: Vec<String>,
+    /// Its size and type; absent for a volume in use, and in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
     /// The service that manages it, when one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<String>,

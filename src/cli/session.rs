@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::audit::{Audit, Auditor, Purpose};
-use crate::config::{Config, Notice};
+use crate::config::{Config, Notice, Prices};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
@@ -48,6 +48,7 @@ pub(super) struct Scope<'a> {
     /// Evidence from files, if the cluster itself is read too: that part can be read again.
     pub(super) files: Option<Evidence>,
     pub(super) baselines: RoleAuditOptions,
+    pub(super) prices: Option<Prices>,
     pub(super) audit: &'a AuditArgs,
     pub(super) config: Option<&'a Config>,
 }
@@ -66,13 +67,15 @@ impl<'a> Scope<'a> {
         if let Some(path) = &audit.evidence.nodes {
             given = given.and(Evidence::from_nodes(input::nodes(path)?));
         }
-        Ok(Self { cluster_id, kubernetes: completed(given, audit), files, baselines, audit, config: None })
+        let prices = input::prices(audit)?;
+        Ok(Self { cluster_id, kubernetes: completed(given, audit), files, baselines, prices, audit, config: None })
     }
 
     /// Scope of a scan of many clusters; the evidence of each cluster comes later.
     pub(super) fn of_many(audit: &'a AuditArgs, config: Option<&'a Config>) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
-        Ok(Self { cluster_id: "", kubernetes: Evidence::default(), files: None, baselines, audit, config })
+        let prices = input::prices(audit)?;
+        Ok(Self { cluster_id: "", kubernetes: Evidence::default(), files: None, baselines, prices, audit, config })
     }
 
     /// Scope with the current state of the cluster, if it is read live: a question may have waited for long.
@@ -91,6 +94,7 @@ impl<'a> Scope<'a> {
             kubernetes: completed(given, self.audit),
             files: None,
             baselines: self.baselines.clone(),
+            prices: self.prices.clone(),
             ..*self
         }))
     }
@@ -114,6 +118,7 @@ impl<'a> Scope<'a> {
             kubernetes: completed(evidence, self.audit),
             files: None,
             baselines: self.baselines.clone(),
+            prices: self.prices.clone(),
             audit: self.audit,
             config: self.config,
         }
@@ -129,6 +134,7 @@ impl<'a> Scope<'a> {
             cloud_routes: self.audit.cloud_routes,
             installer: self.audit.installer.map(Into::into),
             source,
+            prices: self.prices.as_ref(),
             held: None,
         }
     }

@@ -511,9 +511,7 @@ fn volume(trial: &mut Trial<'_>) {
         id: id.clone(),
         state: "available".to_owned(),
         availability_zone: change.after_text("availability_zone").map(str::to_owned),
-        attached_to: Vec::new(),
-        managed_by: None,
-        tags: Vec::new(),
+        ..Volume::default()
     };
     object(&mut region.volumes, &id, |one| &one.id, new);
     put_tags(trial, ResourceKind::Volume, &id);

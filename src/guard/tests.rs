@@ -55,6 +55,7 @@ pub(super) fn auditor<'a>(cluster: &'a Cluster, evidence: &'a Evidence) -> Audit
         cloud_routes: false,
         installer: None,
         source: SourceKind::Inventory,
+        prices: None,
         held: None,
     }
 }

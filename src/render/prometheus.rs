@@ -105,6 +105,12 @@ impl Exposition {
             .collect();
         page.counts("findings", "Open findings.", &series);
 
+        let help = "Resources that were left behind, in open findings.";
+        page.counts("leftovers", help, &[([], report.count_leftovers())]);
+        for (currency, amount) in report.leftover_costs() {
+            let help = "Monthly cost of the leftovers of which a price was given.";
+            page.metric("leftovers_monthly_cost", help, &[(&[("currency", currency)], amount.units())]);
+        }
         page.counts("findings_waived", "Waived findings.", &[([], report.summary.waived)]);
         if let Some(comparison) = &report.comparison {
             let changes = [

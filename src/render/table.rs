@@ -61,6 +61,9 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
     let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
     line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
+    if let Some(leftovers) = report.describe_leftovers() {
+        line("leftover", &leftovers);
+    }
     line("rules", &outcomes(report));
     let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict(report, painter));
     if let Some(comparison) = &report.comparison {

@@ -44,6 +44,9 @@ pub struct Finding {
     /// Waiver of the finding, valid or expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<finding::Waiver>,
+    /// Monthly cost of resources that were left behind, if prices were given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monthly_cost: Option<finding::MonthlyCost>,
 }
 
 impl Finding {
@@ -119,6 +122,7 @@ impl From<&finding::Finding> for Finding {
             previous_severity: None,
             rule_is_new: false,
             waiver: finding.waiver.clone(),
+            monthly_cost: finding.monthly_cost.clone(),
         }
     }
 }

@@ -146,5 +146,6 @@ fn finding(rule: &Rule, compared: &RoleReport, file: &str, message: String) -> F
         previous_severity: None,
         rule_is_new: false,
         waiver: None,
+        monthly_cost: None,
     }
 }

@@ -95,6 +95,7 @@ fn finding(policy: &LintedPolicy, remark: &LintFinding, cause: &Cause) -> Findin
         previous_severity: None,
         rule_is_new: false,
         waiver: None,
+        monthly_cost: None,
     }
 }
 

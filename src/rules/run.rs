@@ -237,6 +237,7 @@ fn into_finding(rule: &Rule, violation: Violation, confidence: Confidence, cavea
         caveats,
         status: Status::New,
         waiver: None,
+        monthly_cost: None,
         resource: violation.resource,
     }
 }

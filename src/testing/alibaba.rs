@@ -170,6 +170,7 @@ impl Cluster {
                 cloud_routes: true,
                 installer: self.installer,
                 source: SourceKind::Inventory,
+                prices: None,
                 held: None,
             };
             audit_rule(&auditor, EstateRef::Alibaba(&self.inventory))

@@ -376,6 +376,7 @@ impl Cluster {
                 cloud_routes: self.cloud_routes,
                 installer: None,
                 source: SourceKind::Inventory,
+                prices: None,
                 held: None,
             };
             audit_rule(&auditor, EstateRef::Aws(&self.inventory))

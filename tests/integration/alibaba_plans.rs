@@ -42,6 +42,7 @@ impl Told {
             cloud_routes: false,
             installer: None,
             source: SourceKind::Inventory,
+            prices: None,
             held: None,
         }
     }

@@ -43,6 +43,7 @@ fn instance(id: &str, name: &str, role: Option<&str>, marks: &[(&str, &str)]) ->
         security_groups: vec!["sg-bp1".into()],
         ram_role: role.map(str::to_owned),
         metadata_tokens: Some("optional".into()),
+        metadata_endpoint: Some("enabled".into()),
         tags: tags(marks),
     }
 }
@@ -83,6 +84,7 @@ fn region(instances: Vec<Instance>) -> Region {
         id: "sg-bp1".into(),
         name: Some("nodes".into()),
         vpc_id: Some("vpc-bp1".into()),
+        group_type: Some("normal".into()),
         ..SecurityGroup::default()
     }];
     region.disks = vec![Disk { id: "d-bp1".into(), status: "In_use".into(), ..Disk::default() }];
@@ -316,6 +318,7 @@ fn network() -> World {
         id: "sg-bp1edge".into(),
         name: Some("edge".into()),
         vpc_id: Some("vpc-bp1".into()),
+        group_type: Some("normal".into()),
         rules: Some(vec![rule(1, RulePolicy::Accept, "203.0.113.0/24"), rule(100, RulePolicy::Drop, "0.0.0.0/0")]),
         ..SecurityGroup::default()
     });

@@ -113,7 +113,7 @@ pub(crate) fn write(inventory: &Inventory, folder: &Path) {
     put("describe-dhcp-options.json", json!({"DhcpOptions": dhcp}));
     let interfaces: Vec<Value> = region.network_interfaces.iter().map(|n| json!({"NetworkInterfaceId": n.id, "Status": n.status, "Description": n.description, "VpcId": n.vpc_id, "SubnetId": n.subnet_id, "Attachment": n.instance_id.as_ref().map(|id| json!({"InstanceId": id, "DeviceIndex": 0})), "Groups": groups(&n.security_groups), "TagSet": tag_list(&n.tags)})).collect();
     put("describe-network-interfaces.json", json!({"NetworkInterfaces": interfaces}));
-    let volumes: Vec<Value> = region.volumes.iter().map(|v| json!({"VolumeId": v.id, "State": v.state, "AvailabilityZone": v.availability_zone, "Attachments": v.attached_to.iter().map(|id| json!({"InstanceId": id})).collect::<Vec<_>>(), "Tags": tag_list(&v.tags)})).collect();
+    let volumes: Vec<Value> = region.volumes.iter().map(|v| json!({"VolumeId": v.id, "State": v.state, "AvailabilityZone": v.availability_zone, "Size": v.storage.as_ref().map(|held| held.gib), "VolumeType": v.storage.as_ref().map(|held| &held.kind), "Attachments": v.attached_to.iter().map(|id| json!({"InstanceId": id})).collect::<Vec<_>>(), "Tags": tag_list(&v.tags)})).collect();
     put("describe-volumes.json", json!({"Volumes": volumes}));
     let associations: Vec<Value> = region.instance_profile_associations.iter().map(|a| json!({"AssociationId": a.id, "InstanceId": a.instance_id, "IamInstanceProfile": {"Arn": a.instance_profile_arn, "Id": "AIPA"}, "State": a.state})).collect();
     put("describe-iam-instance-profile-associations.json", json!({"IamInstanceProfileAssociations": associations}));

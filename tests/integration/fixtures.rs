@@ -82,6 +82,7 @@ fn auditor<'a>(
         cloud_routes: false,
         installer: None,
         source,
+        prices: None,
         held: None,
     }
 }

@@ -86,6 +86,7 @@ mod permissions;
 mod plans;
 mod policy_commands;
 mod policy_ram;
+mod prices;
 mod printed;
 mod role_overview;
 mod roles;

@@ -353,6 +353,8 @@ fn ec2_list(action: &str, region: &Region, context: &Context<'_>) -> Option<List
                 element("volumeId", &volume.id)
                     + &element("status", &volume.state)
                     + &optional("availabilityZone", volume.availability_zone.as_deref())
+                    + &optional("volumeType", volume.storage.as_ref().map(|held| held.kind.as_str()))
+                    + &optional("size", volume.storage.as_ref().map(|held| held.gib.to_string()).as_deref())
                     + &items("attachmentSet", &volume.attached_to, |id| element("instanceId", id))
                     + &operator(volume.managed_by.as_deref())
                     + &tag_set(&volume.tags)

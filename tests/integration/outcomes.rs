@@ -229,6 +229,7 @@ fn with(
         cloud_routes: false,
         installer: None,
         source: tagaudit::internals::report::SourceKind::Inventory,
+        prices: None,
         held: None,
     };
     auditor.audit(EstateRef::Aws(inventory)).unwrap()

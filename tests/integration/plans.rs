@@ -51,6 +51,7 @@ fn build(
         cloud_routes: false,
         installer: None,
         source: tagaudit::internals::report::SourceKind::Inventory,
+        prices: None,
         held: None,
     };
     let audit = |estate: EstateRef<'_>, of: &str| options.re_audit(estate, of);

@@ -44,6 +44,7 @@ impl<'a> Site<'a> {
             cloud_routes: false,
             installer: None,
             source: SourceKind::Inventory,
+            prices: None,
             held: None,
         }
     }

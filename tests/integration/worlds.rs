@@ -9,7 +9,7 @@ use tagaudit::internals::inventory::{
     Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy,
     Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory,
     LaunchSettings, LaunchTemplate, LoadBalancing, ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface,
-    NetworkLimits, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag,
+    NetworkLimits, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Storage, Subnet, Tag,
     TemplateReference, TemplateVersion, Volume, Vpc,
 };
 
@@ -338,8 +338,7 @@ impl Builder {
             state: "in-use".into(),
             availability_zone: Some(home.availability_zone.clone()),
             attached_to: vec![id.into()],
-            managed_by: None,
-            tags: Vec::new(),
+            ..Volume::default()
         });
         let profile = (!profile.is_empty()).then(|| self.profile_arn(profile));
         if let Some(arn) = &profile {
@@ -1491,9 +1490,9 @@ fn broken() -> World {
         id: "vol-0dead".into(),
         state: "available".into(),
         availability_zone: Some("eu-west-1a".into()),
-        attached_to: Vec::new(),
-        managed_by: None,
+        storage: Some(Storage { gib: 100, kind: "gp3".into() }),
         tags: owned(),
+        ..Volume::default()
     });
     dead.region.network_interfaces.push(NetworkInterface {
         owner_id: None,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::inventory::Storage;
 use crate::tags::Tag;
 
 /// An ECS instance.
@@ -69,6 +70,9 @@ pub struct Disk {
     /// Instance that it is attached to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
+    /// Its size and category; absent for a disk in use, and in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,

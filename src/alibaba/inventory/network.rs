@@ -118,6 +118,14 @@ pub enum LoadBalancerKind {
 }
 
 impl LoadBalancerKind {
+    /// The word used in files.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Clb => "clb",
+            Self::Nlb => "nlb",
+        }
+    }
+
     /// The product, for a sentence.
     #[must_use]
     pub(crate) fn noun(self) -> &'static str {

@@ -33,6 +33,16 @@ pub enum LoadBalancerKind {
 }
 
 impl LoadBalancerKind {
+    /// The word used in files.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Network => "network",
+            Self::Application => "application",
+            Self::Gateway => "gateway",
+        }
+    }
+
     /// Name of its limit.
     /// Source: Elastic Load Balancing API Reference, `DescribeAccountLimits`, of both versions.
     pub(crate) const fn limit_name(self) -> &'static str {

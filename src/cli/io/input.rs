@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::alibaba::roles;
 use crate::baseline::{self, Baseline};
+use crate::config::{self, Prices};
 use crate::controller::companion::NamedVersion;
 use crate::controller::{self, ControllerVersion};
 use crate::estate::Estate;
@@ -159,6 +160,22 @@ pub(in crate::cli) fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
             "a target is {\"account\": \"111122223333\", \"role\": \"audit\", \"regions\": [], \"cluster-ids\": []}, one per line or in an array: JSON, with the account in quotation marks; or `[[target]]` in a .toml file",
         )
     })
+}
+
+/// `--prices`.
+pub(in crate::cli) fn prices(args: &AuditArgs) -> Result<Option<Prices>, Failure> {
+    let Some(path) = &args.prices else { return Ok(None) };
+    let text = read_text(path, config::MAX_PRICES_BYTES, "list of prices")?;
+    let file = path.display().to_string();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let read = Prices::parse(&file, text).map_err(|error| {
+        let failure = Failure::usage(format!("cannot use the prices `{file}`")).cause(error.to_string());
+        match error.help {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
+    });
+    read.map(Some)
 }
 
 pub(in crate::cli) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {

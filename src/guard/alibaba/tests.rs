@@ -62,6 +62,7 @@ fn try_plan(cluster: &Cluster, plan: &Plan) -> Result<Guard, GuardError> {
         cloud_routes: true,
         installer: cluster.installer,
         source: SourceKind::Inventory,
+        prices: None,
         held: None,
     };
     guard(EstateRef::Alibaba(&cluster.inventory), (plan, None), &[auditor], &|_| {})

@@ -14,7 +14,7 @@ use crate::alibaba::{
     ApplicationLoadBalancer, Attachment, Disk, ElasticIp, Instance, LoadBalancer, LoadBalancerKind, NetworkInterface,
     Policy, PolicyType, RouteTable, SecurityGroup, VSwitch, Vpc,
 };
-use crate::inventory::Read;
+use crate::inventory::{Read, Storage};
 use crate::tags::Tag;
 
 mod security_group;
@@ -195,7 +195,15 @@ shapes! {
 
     Disks { disks: DiskList, next_token: Option<String>, total_count: Option<usize> }
     DiskList { #[serde(deserialize_with = "or_nothing")] disk: Vec<RawDisk> }
-    RawDisk { disk_id: String, disk_name: Option<String>, status: String, instance_id: Option<String>, tags: Option<EcsTags> }
+    RawDisk {
+        disk_id: String,
+        disk_name: Option<String>,
+        status: String,
+        instance_id: Option<String>,
+        size: Option<u32>,
+        category: Option<String>,
+        tags: Option<EcsTags>,
+    }
 
     Vpcs { vpcs: VpcList, total_count: Option<usize> }
     VpcList { #[serde(deserialize_with = "or_nothing")] vpc: Vec<VpcEntry> }
@@ -485,11 +493,13 @@ impl From<RawNetworkInterface> for NetworkInterface {
 
 impl From<RawDisk> for Disk {
     fn from(raw: RawDisk) -> Self {
+        let instance_id = text(raw.instance_id);
         Self {
             id: raw.disk_id,
             name: text(raw.disk_name),
             status: raw.status,
-            instance_id: text(raw.instance_id),
+            storage: Storage::of_idle(instance_id.is_none(), raw.size, text(raw.category)),
+            instance_id,
             tags: EcsTags::into_tags(raw.tags),
         }
     }

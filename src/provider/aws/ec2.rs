@@ -11,7 +11,7 @@ use crate::aws::{
     InstanceState, InterfaceAddresses, MetadataOptions, NetworkInterface, Region, Route, RouteTable, RuleSource,
     SecurityGroup, Subnet, Volume, Vpc,
 };
-use crate::inventory::{Gap, Read, Tag};
+use crate::inventory::{Gap, Read, Storage, Tag};
 
 use super::call::{CallError, Caller, page};
 use super::config::Session;
@@ -461,16 +461,15 @@ pub(super) fn network_interface(raw: types::NetworkInterface) -> Option<NetworkI
 }
 
 pub(super) fn volume(raw: types::Volume) -> Option<Volume> {
+    let attachments = raw.attachments.unwrap_or_default();
+    let size = raw.size.and_then(|size| u32::try_from(size).ok());
+    let kind = raw.volume_type.map(|kind| kind.as_str().to_owned());
     Some(Volume {
+        storage: Storage::of_idle(attachments.is_empty(), size, kind),
         id: raw.volume_id?,
         state: raw.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
         availability_zone: raw.availability_zone,
-        attached_to: raw
-            .attachments
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|attachment| attachment.instance_id)
-            .collect(),
+        attached_to: attachments.into_iter().filter_map(|attachment| attachment.instance_id).collect(),
         managed_by: managed_by(raw.operator),
         tags: tags(raw.tags),
     })

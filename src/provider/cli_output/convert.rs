@@ -9,7 +9,7 @@ use crate::aws::{
     InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, ManagedPolicy, MetadataOptions,
     NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Volume, Vpc,
 };
-use crate::inventory::Tag;
+use crate::inventory::{Storage, Tag};
 
 use super::shapes::{
     AuthorizationDetails, Flag, Operator, RawAssociation, RawDhcpOptions, RawGroup, RawInstance, RawInterface,
@@ -287,6 +287,7 @@ pub(super) fn network_interface(raw: RawInterface) -> NetworkInterface {
 
 pub(super) fn volume(raw: RawVolume) -> Volume {
     Volume {
+        storage: Storage::of_idle(raw.attachments.is_empty(), raw.size, raw.volume_type),
         id: raw.volume_id,
         state: raw.state,
         availability_zone: raw.availability_zone,

@@ -184,6 +184,8 @@ shapes! {
         availability_zone: Option<String>,
         #[serde(default)]
         attachments: Vec<Attachment>,
+        size: Option<u32>,
+        volume_type: Option<String>,
         operator: Option<Operator>,
         #[serde(default)]
         tags: Vec<RawTag>,

@@ -222,7 +222,7 @@ fn incomplete(service: &Service, kind: LoadBalancerKind, version: Option<Control
     let is_refused = |value: &&str| value.parse::<i64>().is_ok_and(|value| !(-1..=MAX_BANDWIDTH).contains(&value));
     if let Some(value) = value("bandwidth").filter(is_refused) {
         let defect = if value.starts_with('-') {
-            "is no bandwidth".to_owned()
+            "is not a bandwidth".to_owned()
         } else {
             format!("is more than {MAX_BANDWIDTH} Mbit/s, the most of a load balancer")
         };

@@ -1,6 +1,6 @@
 use crate::aws::leftovers::Stays;
 use crate::aws::load_balancers::{MadeFor, Maker};
-use crate::aws::{Instance, LoadBalancerKind, SecurityGroup, TargetGroup, TargetHealth, leftovers};
+use crate::aws::{Instance, LoadBalancer, LoadBalancerKind, SecurityGroup, TargetGroup, TargetHealth, leftovers};
 use crate::kubernetes::{Document, DocumentKind, Object, covers_all_namespaces};
 use crate::model::existing::Balancer;
 use crate::rules::aws::Context;
@@ -99,8 +99,26 @@ fn check(context: &Context<'_>) -> CheckResult {
         };
         let groups = one.groups.iter().map(|group| super::group_resource(one.region, group));
         let violation = on_balancer(one, Severity::Warning, message, String::new());
-        Some(vec![Violation { fix, ..violation }.related(groups)])
+        Some(vec![Violation { fix, ..violation }.related(groups).impact(blocked(one.balancer))])
     })
+}
+
+/// The impact, with what cannot be deleted while the load balancer exists.
+/// Source: Amazon EC2 API Reference, `DeleteSecurityGroup`, `DeleteSubnet` and `DeleteVpc` (`DependencyViolation`).
+fn blocked(one: &LoadBalancer) -> Option<String> {
+    let groups: Vec<&str> = one.security_groups.iter().map(String::as_str).collect();
+    let subnets: Vec<&str> = one.subnets.iter().map(String::as_str).collect();
+    let mut parts = Vec::new();
+    for (noun, ids) in [("security group", groups), ("subnet", subnets)] {
+        if !ids.is_empty() {
+            let plural = if ids.len() == 1 { "" } else { "s" };
+            parts.push(format!("{noun}{plural} {}", text::printable(&text::list(&ids, 3))));
+        }
+    }
+    parts.extend(one.vpc_id.as_deref().map(|vpc| format!("VPC {}", text::printable(vpc))));
+    let last = parts.pop()?;
+    let all = if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) };
+    Some(format!("it is paid for, and {all} cannot be deleted while it exists; no controller deletes it"))
 }
 
 const BY_HAND: &str =

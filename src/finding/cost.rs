@@ -1,0 +1,102 @@
+//! What resources cost while nothing uses them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The monthly cost of the resources of a finding, at prices that the operator gave: without traffic, and without what is
+/// billed by use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MonthlyCost {
+    pub amount: Amount,
+    /// Three capital letters (ISO 4217).
+    pub currency: String,
+    /// The day of the prices, as `2026-11-20`.
+    pub prices_of: String,
+    /// True if one of the resources has no price: the amount is that of the others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_minimum: bool,
+}
+
+impl MonthlyCost {
+    /// The cost, to follow a semicolon.
+    pub(crate) fn describe(&self) -> String {
+        let word = if self.is_minimum { "at least" } else { "about" };
+        format!("{word} {} {} a month at the prices of {}", self.amount, self.currency, self.prices_of)
+    }
+}
+
+/// An amount of money, in hundredths; written as a decimal number with two places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Amount(u64);
+
+impl Amount {
+    /// An amount of millionths, rounded to the nearest hundredth.
+    pub(crate) fn of_micros(micros: u64) -> Self {
+        Self(micros.saturating_add(5_000) / 10_000)
+    }
+
+    /// The amount in units of its currency, for a sample.
+    pub(crate) fn units(self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "no sum of prices reaches 2^52 hundredths")]
+        let hundredths = self.0 as f64;
+        hundredths / 100.0
+    }
+
+    /// The sum.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
+impl FromStr for Amount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = || {
+            let (whole, places) = text.split_once('.').filter(|(_, places)| places.len() == 2)?;
+            whole.parse::<u64>().ok()?.checked_mul(100)?.checked_add(places.parse().ok()?)
+        };
+        read().map(Self).ok_or_else(|| format!("`{text}` is not an amount with two places"))
+    }
+}
+
+impl TryFrom<String> for Amount {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Amount> for String {
+    fn from(amount: Amount) -> Self {
+        amount.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Amount;
+
+    #[test]
+    fn amounts_are_rounded_and_read_back() {
+        for (micros, text) in [(16_425_000, "16.43"), (3_650_000, "3.65"), (4_999, "0.00"), (5_000, "0.01"), (0, "0.00")] {
+            let amount = Amount::of_micros(micros);
+            assert_eq!(amount.to_string(), text);
+            assert_eq!(text.parse(), Ok(amount));
+        }
+        for text in ["", "1", "1.5", "1.234", "-1.00", "a.bc"] {
+            assert!(text.parse::<Amount>().is_err(), "{text}");
+        }
+    }
+}
