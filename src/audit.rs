@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::aws::view::ClusterView;
 use crate::baseline::BaselineError;
-use crate::config::Prices;
 use crate::estate::{Account, EstateRef, Identity, Source, SourceKind};
 use crate::finding::{Finding, Severity, Status};
 use crate::fix::plan;
@@ -12,6 +11,7 @@ use crate::inventory::{Gap, Provider};
 use crate::kubernetes::Evidence;
 use crate::membership::{Apart, Held, NodeRoleSelector, RoleAssignment};
 use crate::nodes::KubernetesNode;
+use crate::prices::Prices;
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAuditOptions, RoleGap};
 use crate::rules::alibaba::Installer;

@@ -15,8 +15,7 @@ mod schema;
 mod targets;
 mod waivers;
 
-pub(crate) use prices::Prices;
-pub(crate) use prices::{MAX_BYTES as MAX_PRICES_BYTES, Product};
+pub(crate) use prices::{MAX_BYTES as MAX_PRICES_BYTES, prices};
 pub(crate) use schema::schema;
 pub(crate) use waivers::Notice;
 

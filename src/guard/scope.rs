@@ -1,9 +1,14 @@
 //! Objects that the judged clusters use: a value that nobody reads is left alone, known or not.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+use crate::aws::LoadBalancing;
 use crate::aws::launches::name_of_profile;
+use crate::aws::load_balancers::MadeFor;
 use crate::aws::view::ClusterView;
+use crate::kubernetes::{DocumentKind, Evidence, covers_all_namespaces};
+use crate::model::existing::Existing;
+use crate::text;
 
 use super::plan::{Plan, Text};
 
@@ -18,6 +23,12 @@ pub(super) struct Affected {
     pub(super) profiles: HashSet<String>,
     /// Ids of everything in these VPCs, and of what carries the tag of a cluster.
     pub(super) ids: HashSet<String>,
+    /// Load balancers and target groups that a controller maintains for an object which may exist, by ARN or name.
+    pub(super) maintained: HashMap<String, String>,
+    /// Target groups that a `TargetGroupBinding` names, by ARN or name, with the binding.
+    pub(super) bound: HashMap<String, String>,
+    /// True if load balancers of a region with nodes, or their tags, were not read: each may be a controller's.
+    pub(super) has_unread_balancing: bool,
     /// The judged clusters.
     pub(super) clusters: BTreeSet<String>,
 }
@@ -43,6 +54,39 @@ impl Affected {
             if let Text::Known(role) = plan.text(change, "role") {
                 self.roles.insert(role);
             }
+        }
+    }
+
+    /// Adds the load balancers and target groups of a cluster.
+    pub(super) fn add_balancing(&mut self, view: &ClusterView<'_>, evidence: &Evidence) {
+        for region in view.regions.iter().filter(|region| !region.members.is_empty()) {
+            let has_tags = |read: &LoadBalancing| {
+                let groups = read.target_groups.iter().map(|group| &group.tags);
+                read.load_balancers.iter().map(|one| &one.tags).chain(groups).all(Option::is_some)
+            };
+            self.has_unread_balancing |= !region.region.load_balancing.as_ref().is_some_and(has_tags);
+        }
+        let existing = Existing::new(view, evidence, None);
+        for one in &existing.balancers {
+            let Some(claim) = one.claim() else { continue };
+            // Without a list of all Services, the one that is not among them may exist.
+            let is_listed = evidence.services.as_deref().is_some_and(covers_all_namespaces);
+            if is_listed && one.service.is_none() && matches!(claim.made_for, MadeFor::Service(..)) {
+                continue;
+            }
+            let of = text::printable(&claim.made_for.describe()).into_owned();
+            self.maintained.extend(one.groups.iter().map(|group| (group.arn.clone(), of.clone())));
+            self.maintained.insert(one.balancer.key().to_owned(), of);
+        }
+        for document in evidence.documents_by_kind(DocumentKind::TargetGroupBinding) {
+            let object = document.object();
+            let name = object.text(&["metadata", "name"]).unwrap_or_default();
+            let binding = match object.text(&["metadata", "namespace"]) {
+                Some(namespace) => format!("TargetGroupBinding `{}`", text::printable(&format!("{namespace}/{name}"))),
+                None => format!("TargetGroupBinding `{}`", text::printable(name)),
+            };
+            let named = ["targetGroupARN", "targetGroupName"].into_iter().filter_map(|key| object.text(&["spec", key]));
+            self.bound.extend(named.map(|group| (group.to_owned(), binding.clone())));
         }
     }
 

@@ -31,8 +31,10 @@ impl<'s> Subject<'s> {
         let subject = match estate {
             EstateRef::Aws(inventory) => {
                 let mut affected = Box::<Affected>::default();
-                for view in auditors.iter().map(|auditor| auditor.view(inventory)) {
+                for auditor in auditors {
+                    let view = auditor.view(inventory);
                     affected.add(&view);
+                    affected.add_balancing(&view, auditor.kubernetes);
                     nodes.push(view.held(clusters));
                 }
                 affected.follow(plan);

@@ -11,6 +11,7 @@ use crate::testing::aws::{self, Cluster};
 
 use super::{Guard, Plan, guard, read_plan};
 
+mod load_balancing;
 mod order;
 
 /// An entry of `resource_changes`: its address, actions, values before and after, and what is unknown after.

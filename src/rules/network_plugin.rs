@@ -15,8 +15,8 @@ pub(super) fn encapsulation(evidence: &Evidence) -> Option<String> {
     flannel(evidence).or_else(|| cilium(evidence)).or_else(|| bundled(evidence))
 }
 
-/// The plugin that gives Pods addresses which are no addresses of network interfaces of the cloud: it takes them from
-/// `podCIDR` or from pools of its own. `None` if Terway runs, whose Pods have interfaces.
+/// The plugin that gives Pods addresses which no network interface of the cloud has: it takes them from `podCIDR` or from
+/// its pools. `None` if Terway runs, whose Pods have interfaces.
 pub(super) fn without_interfaces(evidence: &Evidence) -> Option<&'static str> {
     if runs(evidence, &["terway"]) {
         return None;

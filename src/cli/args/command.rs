@@ -136,6 +136,9 @@ pub(crate) struct ScanArgs {
     /// Skip these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     pub(crate) skip_rule: Vec<String>,
+    /// Prices of load balancers, addresses and volumes, with which findings state what leftovers cost a month (TOML)
+    #[arg(long, value_name = "FILE", help_heading = "Audit")]
+    pub(crate) prices: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) audit: AuditArgs,
     #[command(flatten)]

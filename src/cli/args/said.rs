@@ -19,8 +19,6 @@ impl AuditArgs {
             without,
             rights: ControllerRightsArgs { controller_role, controller_credentials, scp },
             installer,
-            // They add the cost to what is found anyway.
-            prices: _,
         } = self;
         let mut said: Vec<Said> = Vec::new();
         let mut say = |option: &'static str, value: String| said.push((option, Some(value)));

@@ -47,7 +47,8 @@ pub(in crate::cli) fn scan(
         // Other shards compare their own targets.
         earlier.targets.retain(|target| target.account_ids.iter().any(|id| shard.holds(id)));
     }
-    let scope = Scope::of_many(&args.audit, configured)?;
+    let prices = input::prices(args.prices.as_deref())?;
+    let scope = Scope { prices, ..Scope::of_many(&args.audit, configured)? };
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let mut run = Run {
         args,

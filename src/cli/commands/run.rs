@@ -172,7 +172,8 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let cluster_id = args.cluster_id.as_deref().unwrap_or_default();
     session::waivers::check(&args.verdict)?;
     let read = Scope::read(cluster_id, &args.audit, &args.source.connection, &args.output.terminal)?;
-    let mut scope = Scope { config: configured, ..read };
+    let prices = input::prices(args.prices.as_deref())?;
+    let mut scope = Scope { config: configured, prices, ..read };
     // An invalid earlier report fails before an account is read; the cloud of an inventory is known only from its file.
     let asked = args.source.provider.map_or(Provider::Aws, Provider::from);
     let early = match args.source.inventory {

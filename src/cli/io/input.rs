@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use crate::alibaba::roles;
 use crate::baseline::{self, Baseline};
-use crate::config::{self, Prices};
+use crate::config;
 use crate::controller::companion::NamedVersion;
 use crate::controller::{self, ControllerVersion};
 use crate::estate::Estate;
 use crate::inventory::{MAX_INVENTORY_BYTES, Provider, is_recorded};
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, RAM};
+use crate::prices::Prices;
 use crate::provider::{self, cli_output};
 use crate::report::{Keep, Report, ReportError, ReportSet};
 use crate::role_audit::RoleAuditOptions;
@@ -163,12 +164,12 @@ pub(in crate::cli) fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
 }
 
 /// `--prices`.
-pub(in crate::cli) fn prices(args: &AuditArgs) -> Result<Option<Prices>, Failure> {
-    let Some(path) = &args.prices else { return Ok(None) };
+pub(in crate::cli) fn prices(path: Option<&Path>) -> Result<Option<Prices>, Failure> {
+    let Some(path) = path else { return Ok(None) };
     let text = read_text(path, config::MAX_PRICES_BYTES, "list of prices")?;
     let file = path.display().to_string();
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let read = Prices::parse(&file, text).map_err(|error| {
+    let read = config::prices(&file, text).map_err(|error| {
         let failure = Failure::usage(format!("cannot use the prices `{file}`")).cause(error.to_string());
         match error.help {
             Some(help) => failure.help(help),
