@@ -348,9 +348,10 @@ impl ConfigReader<'_> {
         };
         // A plain date: a time of day would raise the question of when the day ends.
         let is_date = text.len() == "2026-12-31".len();
-        text.parse().ok().filter(|_| is_date).ok_or_else(|| {
-            self.error(value.span().start, format!("`{name}` must be a date")).help(help)
-        })
+        text.parse()
+            .ok()
+            .filter(|_| is_date)
+            .ok_or_else(|| self.error(value.span().start, format!("`{name}` must be a date")).help(help))
     }
 }
 

@@ -118,6 +118,12 @@ pub(crate) const FAMILIES: [(&str, &[Rule]); 30] = [
     ("subnets", subnets::RULES),
 ];
 
+/// Name of the family of a rule.
+#[must_use]
+pub(crate) fn family(id: &str) -> Option<&'static str> {
+    FAMILIES.iter().find(|(_, rules)| rules.iter().any(|rule| rule.id == id)).map(|(name, _)| *name)
+}
+
 /// All rules, sorted by id. The table of each family is in the family's file.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
     let families = FAMILIES.map(|(_, rules)| rules);

@@ -8,9 +8,8 @@ use crate::rules::Rule;
 
 /// Adds the cost to each finding about leftovers of which a resource has a price.
 pub(super) fn note(prices: &Prices, estate: EstateRef<'_>, rules: &[&'static Rule], findings: &mut [Finding]) {
-    let reports_leftovers = |finding: &Finding| {
-        rules.iter().any(|rule| rule.id == finding.rule && rule.reports_leftovers)
-    };
+    let reports_leftovers =
+        |finding: &Finding| rules.iter().any(|rule| rule.id == finding.rule && rule.reports_leftovers);
     for finding in findings.iter_mut().filter(|finding| reports_leftovers(finding)) {
         let Some(cost) = cost(prices, estate, finding) else { continue };
         finding.impact = format!("{}; {}", finding.impact, cost.describe());
@@ -22,8 +21,7 @@ fn cost(prices: &Prices, estate: EstateRef<'_>, finding: &Finding) -> Option<Mon
     let is_same = |related: &&ResourceRef| related.kind == finding.resource.kind;
     let region = finding.resource.region.as_deref()?;
     let all = std::iter::once(&finding.resource).chain(finding.related.iter().filter(is_same));
-    let each: Vec<Option<u64>> =
-        all.map(|one| prices.monthly(product(estate, region, one)?, region)).collect();
+    let each: Vec<Option<u64>> = all.map(|one| prices.monthly(product(estate, region, one)?, region)).collect();
     let known: Vec<u64> = each.iter().copied().flatten().collect();
     let sum = known.iter().fold(0, |sum: u64, one| sum.saturating_add(*one));
     (!known.is_empty()).then(|| MonthlyCost {

@@ -95,7 +95,9 @@ impl ConfigReader<'_> {
         let text = |name: &str| table.get(name).map(|value| self.text(value, name)).transpose();
         let names: Vec<&str> = Resource::ALL.iter().map(|one| one.name()).collect();
         let Some(value) = table.get("resource") else {
-            return Err(self.error(at, "the price has no `resource`").help(format!("write one of {}", names.join(", "))));
+            return Err(self
+                .error(at, "the price has no `resource`")
+                .help(format!("write one of {}", names.join(", "))));
         };
         let name = self.text(value, "resource")?;
         let Some(resource) = Resource::ALL.into_iter().find(|one| one.name() == name) else {
@@ -146,8 +148,11 @@ impl ConfigReader<'_> {
             _ => "",
         };
         micros(&written.replace('_', "")).ok_or_else(|| {
-            self.error(value.span().start, "a price must be a decimal number of at most six places, and at most 1000000")
-                .help("without quotes and without a currency: 0.0225")
+            self.error(
+                value.span().start,
+                "a price must be a decimal number of at most six places, and at most 1000000",
+            )
+            .help("without quotes and without a currency: 0.0225")
         })
     }
 }
@@ -209,7 +214,10 @@ mod tests {
                 "[[price]]\nresource = \"elastic-ip\"\nkind = \"nlb\"\nper-hour = 1\n",
                 "line 6, column 1: unknown key `kind` in a price of a elastic-ip",
             ),
-            ("[[price]]\nresource = \"elastic-ip\"\n", "line 4, column 1: the price needs one of `per-hour` and `per-month`"),
+            (
+                "[[price]]\nresource = \"elastic-ip\"\n",
+                "line 4, column 1: the price needs one of `per-hour` and `per-month`",
+            ),
             (
                 "[[price]]\nresource = \"elastic-ip\"\nper-hour = \"0.1 USD\"\n",
                 "line 6, column 12: a price must be a decimal number",

@@ -90,7 +90,9 @@ mod tests {
 
     #[test]
     fn amounts_are_rounded_and_read_back() {
-        for (micros, text) in [(16_425_000, "16.43"), (3_650_000, "3.65"), (4_999, "0.00"), (5_000, "0.01"), (0, "0.00")] {
+        for (micros, text) in
+            [(16_425_000, "16.43"), (3_650_000, "3.65"), (4_999, "0.00"), (5_000, "0.01"), (0, "0.00")]
+        {
             let amount = Amount::of_micros(micros);
             assert_eq!(amount.to_string(), text);
             assert_eq!(text.parse(), Ok(amount));

@@ -53,7 +53,8 @@ pub(super) fn part(change: &Change, affected: &Affected) -> Option<String> {
     if let Some(of) = affected.maintained.get(&key) {
         return Some(format!("it belongs to {of}: the controller sets it back"));
     }
-    let is_target = matches!(change.kind.as_str(), "aws_lb_target_group_attachment" | "aws_alb_target_group_attachment");
+    let is_target =
+        matches!(change.kind.as_str(), "aws_lb_target_group_attachment" | "aws_alb_target_group_attachment");
     if let Some(binding) = affected.bound.get(&key).filter(|_| is_target) {
         return Some(format!("{binding} registers the targets of the target group, and deregisters all others"));
     }
@@ -83,7 +84,7 @@ pub(super) fn is_part(kind: &str) -> bool {
     PARTS.contains(&kind)
 }
 
-/// Removes a load balancer. One that is replaced is made again by [`balancer`].
+/// Removes a load balancer. One that is replaced stays, with what [`balancer`] changes.
 pub(super) fn remove_balancer(trial: &mut Trial<'_>, key: &str, is_gone: bool) {
     if let Some(of) = trial.affected.maintained.get(key) {
         let why = format!("it is the load balancer of {of}: the controller creates another one, with another address");
@@ -112,7 +113,9 @@ pub(super) fn remove_target_group(trial: &mut Trial<'_>, arn: &str, is_gone: boo
     let name = trial.change.before_text("name").unwrap_or_default();
     // A binding by name finds the group that takes the place of this one.
     let keeps_name = !is_gone && trial.change.after_text("name") == Some(name);
-    if let Some(binding) = trial.affected.bound.get(arn).or_else(|| trial.affected.bound.get(name).filter(|_| !keeps_name)) {
+    if let Some(binding) =
+        trial.affected.bound.get(arn).or_else(|| trial.affected.bound.get(name).filter(|_| !keeps_name))
+    {
         trial.undecided(format!("{binding} names it: its Pods or Nodes are no longer registered"));
     }
     if !is_gone {

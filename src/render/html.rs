@@ -49,11 +49,11 @@ pub(crate) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     header(&mut page, report, &view);
     // A long list comes first: behind a large map nobody finds it.
     if view.open().count() > OPEN {
-        findings(&mut page, &view);
+        findings(&mut page, &view, IN_FULL);
         map::map(&mut page, report);
     } else {
         map::map(&mut page, report);
-        findings(&mut page, &view);
+        findings(&mut page, &view, IN_FULL);
     }
     gone(&mut page, &view);
     waived(&mut page, &view);
@@ -112,7 +112,8 @@ fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
     page.raw("</dl>\n</div>\n");
 }
 
-fn findings(page: &mut Markup, report: &ReportView<'_>) {
+/// Writes the findings; of each rule, a number with their commands.
+fn findings(page: &mut Markup, report: &ReportView<'_>, in_full: usize) {
     page.raw("<h2 id=\"findings\">Findings</h2>\n");
     let open: Vec<&Found<'_>> = report.open().collect();
     if open.is_empty() {
@@ -160,7 +161,7 @@ fn findings(page: &mut Markup, report: &ReportView<'_>) {
             group.push(finding);
         }
     }
-    let shown = Shown { is_open: open.len() <= OPEN, is_compared: report.changes.is_some() };
+    let shown = Shown { is_open: open.len() <= OPEN, is_compared: report.changes.is_some(), in_full };
     for (rule, group) in groups {
         rule_findings(page, rule, &group, shown);
     }
@@ -180,11 +181,13 @@ struct Shown {
     is_open: bool,
     /// True if they are compared with an earlier report.
     is_compared: bool,
+    /// Number of findings of a rule that are shown with their commands.
+    in_full: usize,
 }
 
 /// Writes the findings of a rule: the common parts once, then each finding.
 fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: Shown) {
-    open_details(page, &[("data-group", &rule)], shown.is_open);
+    open_details(page, &[("id", &format_args!("g-{rule}")), ("data-group", &rule)], shown.is_open);
     page.raw("<summary>");
     for severity in Severity::WORST_FIRST {
         let number = findings.iter().filter(|finding| finding.severity == severity).count();
@@ -208,15 +211,16 @@ fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: 
         let ids = ids.join(" ");
         let key = finding.key();
         let anchor = format!("f-{key}");
-        let place: [(&'static str, &dyn std::fmt::Display); 6] = [
-            ("id", &anchor),
-            ("data-ids", &ids),
-            ("data-finding", &key),
-            ("data-severity", &finding.severity.name()),
-            ("data-fix", &finding.fix.applicability.name()),
-            ("data-status", &finding.status.name()),
-        ];
-        if index < IN_FULL {
+        let (severity, fix, status) =
+            (finding.severity.name(), finding.fix.applicability.name(), finding.status.name());
+        // A page of a fleet has thousands of these: what nothing reads is left out.
+        let mut place: Vec<(&'static str, &dyn std::fmt::Display)> =
+            vec![("id", &anchor), ("data-ids", &ids), ("data-severity", &severity), ("data-fix", &fix)];
+        if shown.is_compared {
+            place.push(("data-status", &status));
+        }
+        if index < shown.in_full {
+            place.push(("data-finding", &key));
             open_details(page, &place, shown.is_open && findings.len() == 1);
             page.raw("<summary>");
             line(page, finding, shown.is_compared);
@@ -224,14 +228,14 @@ fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: 
             details(page, finding, impact.is_none(), &anchor);
             page.raw("</div></details>\n");
         } else {
-            let [id, ids, fingerprint, severity, fix, status] = place;
-            page.open("div", &[("class", &"compact"), id, ids, fingerprint, severity, fix, status]);
+            place.extend([("class", &"compact" as &dyn std::fmt::Display), ("data-finding", &"")]);
+            page.open("div", &place);
             line(page, finding, shown.is_compared);
             page.raw("</div>\n");
         }
     }
-    if findings.len() > IN_FULL {
-        let more = findings.len() - IN_FULL;
+    if findings.len() > shown.in_full {
+        let more = findings.len() - shown.in_full;
         page.open("div", &[("class", &"body dim")])
             .text(format_args!(
                 "The last {more} are shown without commands: `tagaudit scan --fix` and the JSON report have all."

@@ -39,10 +39,9 @@ impl Report {
             .into_iter()
             .map(|(currency, amount)| format!("{amount} {}", text::printable(currency)))
             .collect();
-        (!costs.is_empty())
-            .then(|| {
-                let number = text::count(self.count_leftovers(), "resource");
-                format!("{number}; those with a price cost {} a month", costs.join(" and "))
-            })
+        (!costs.is_empty()).then(|| {
+            let number = text::count(self.count_leftovers(), "resource");
+            format!("{number}; those with a price cost {} a month", costs.join(" and "))
+        })
     }
 }

@@ -43,6 +43,7 @@ mod fix;
 mod fix_worlds;
 mod fixtures;
 mod fleet;
+mod fleet_page;
 mod formats;
 mod gate;
 mod guard;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::binary::run;
-use super::documents::read;
+use super::documents::{read, schema};
 
 /// The example of `deploy`, for the region of the leftovers of `fixtures/broken.json`.
 fn prices(folder: &tempfile::TempDir, change: impl Fn(&str) -> String) -> PathBuf {
@@ -39,6 +39,8 @@ fn leftovers_state_their_cost_in_every_format() {
     let file = prices(&folder, str::to_owned);
     let (_, json, _) = scan(&file, "json");
     let report: Value = serde_json::from_str(&json).unwrap();
+    let errors: Vec<String> = schema("report.schema.json").iter_errors(&report).map(|one| one.to_string()).collect();
+    assert_eq!(errors, Vec::<String>::new());
     let costs: Vec<(&Value, &Value)> = report["findings"]
         .as_array()
         .unwrap()
@@ -56,7 +58,10 @@ fn leftovers_state_their_cost_in_every_format() {
     }
     let (_, samples, _) = scan(&file, "prometheus");
     assert!(samples.contains("tagaudit_leftovers{cluster_id=\"bravo\"} 4\n"), "{samples}");
-    assert!(samples.contains("tagaudit_leftovers_monthly_cost{cluster_id=\"bravo\",currency=\"USD\"} 8\n"), "{samples}");
+    assert!(
+        samples.contains("tagaudit_leftovers_monthly_cost{cluster_id=\"bravo\",currency=\"USD\"} 8\n"),
+        "{samples}"
+    );
 }
 
 #[test]

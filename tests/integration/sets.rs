@@ -21,10 +21,10 @@ use super::documents::{in_step, read, schema};
 use super::{fixtures, worlds};
 
 /// When everything here was read.
-const READ: &str = "2026-11-21T02:00:00Z";
+pub(crate) const READ: &str = "2026-11-21T02:00:00Z";
 
 /// A report of a world as if it were in another account.
-fn report_in(world: &str, account_id: &str, read_at: &str) -> Report {
+pub(crate) fn report_in(world: &str, account_id: &str, read_at: &str) -> Report {
     let world = worlds::all().into_iter().find(|one| one.name == world).unwrap();
     let first = world.inventory.accounts[0].account_id.clone();
     let mut inventory = world.inventory;
@@ -48,7 +48,7 @@ fn present(index: u32) -> PresentShard {
     PresentShard { index, collected_at: READ.to_owned() }
 }
 
-fn target(account_id: &str, reports: Vec<Report>) -> TargetReport {
+pub(crate) fn target(account_id: &str, reports: Vec<Report>) -> TargetReport {
     TargetReport {
         role: Some("audit".to_owned()),
         collected_at: Some(READ.to_owned()),
@@ -110,7 +110,7 @@ fn whole() -> ReportSet {
     ReportSet::new(targets, None, Vec::new())
 }
 
-fn page(set: &ReportSet, format: ReportFormat) -> String {
+pub(crate) fn page(set: &ReportSet, format: ReportFormat) -> String {
     let mut page = Vec::new();
     format
         .write_set(set, &TableOptions { width: 120, color: false, verbose: false, threshold: None }, &mut page)

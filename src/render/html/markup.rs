@@ -7,6 +7,9 @@ use crate::text;
 /// Start of a table that scrolls sideways, which a keyboard reaches as well.
 pub(super) const TABLE: &str = "<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">";
 
+/// The same for a table of many rows, which scrolls in its place under its head.
+pub(super) const LONG_TABLE: &str = "<div class=\"matrix long\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">";
+
 /// The same in a part that folds.
 pub(super) const FOLDED_TABLE: &str = "<div class=\"body matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">";
 

@@ -56,9 +56,9 @@ function refilter() { filter(); write(); }
 function read() {
   const address = location.hash.slice(1);
   for (const old of document.querySelectorAll('.linked')) old.classList.remove('linked');
-  if (address.startsWith('f-')) {
+  if (/^[fg]-/.test(address)) {
     const row = document.getElementById(address);
-    if (!row || !('finding' in row.dataset)) return;
+    if (!row || !('finding' in row.dataset || 'group' in row.dataset)) return;
     row.hidden = false;
     for (let part = row; part; part = part.parentElement) if (part.tagName === 'DETAILS') { part.open = true; part.hidden = false; }
     row.classList.add('linked');
@@ -134,6 +134,27 @@ for (const part of document.querySelectorAll('[data-groups]')) {
   };
   part.addEventListener('mouseenter', () => focus(true));
   part.addEventListener('mouseleave', () => focus(false));
+}
+// Tables are sorted by a column: numbers with the largest first, texts from A on, and then the other way round.
+for (const table of document.querySelectorAll('table.sortable')) {
+  const body = table.tBodies[0];
+  const first = [...body.rows];
+  for (const [column, head] of [...table.tHead.rows[0].cells].entries()) {
+    const button = document.createElement('button');
+    button.textContent = head.textContent;
+    head.replaceChildren(button);
+    button.addEventListener('click', () => {
+      const value = row => row.cells[column].textContent.trim();
+      const isNumber = first.every(row => /^\d*( of \d+)?$/.test(value(row)));
+      const number = row => parseInt(value(row) || '0', 10);
+      const before = head.getAttribute('aria-sort');
+      const turn = { ascending: 'descending', descending: 'ascending' }[before] ?? (isNumber ? 'descending' : 'ascending');
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
+      head.setAttribute('aria-sort', turn);
+      const sorted = [...first].sort((a, b) => isNumber ? number(a) - number(b) : value(a).localeCompare(value(b)));
+      body.replaceChildren(...(turn === 'descending' ? sorted.reverse() : sorted));
+    });
+  }
 }
 // What is printed is open, and closed again behind it.
 let closed = [];

@@ -31,7 +31,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let services: Vec<&Service> =
         services.iter().filter(|service| kept(context, service).is_some()).filter(has_pods).collect();
     if services.is_empty() {
-        return CheckResult::not_applicable("no Service has Pods as the backends of a load balancer of this controller");
+        return CheckResult::not_applicable(
+            "no Service has Pods as the backends of a load balancer of this controller",
+        );
     }
     let mut nodes = evidence.nodes.iter().flatten();
     if nodes.any(is_virtual) {

@@ -68,8 +68,8 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         }
         let fix = "name one vSwitch in each of two zones";
         // A load balancer that has one zone alone was accepted once.
-        let zones = zones_defect(region, decision)
-            .filter(|(severity, _)| is_new(decision) || *severity == Severity::Error);
+        let zones =
+            zones_defect(region, decision).filter(|(severity, _)| is_new(decision) || *severity == Severity::Error);
         found.extend(zones.map(|(severity, text)| violation(severity, &text, fix, "zones")));
     }
     CheckResult::counted(placed.len(), found)
