@@ -147,7 +147,9 @@ fn unmodelled(change: &Change, before: &Inventory, affected: &Affected, effect: 
         "aws_network_interface_attachment",
     ];
     if load_balancing::is_part(&change.kind) {
-        load_balancing::part(change, affected).into_iter().for_each(|why| effect.undecided(why));
+        if let Some(why) = load_balancing::part(change, affected) {
+            effect.undecided(why);
+        }
         return;
     }
     let is_added = ADDED.iter().any(|kind| change.kind.starts_with(kind))

@@ -84,8 +84,20 @@ pub(super) fn is_part(kind: &str) -> bool {
     PARTS.contains(&kind)
 }
 
+/// Removes a load balancer or a target group; an update takes nothing away.
+pub(super) fn take_away(trial: &mut Trial<'_>, key: &str, is_gone: bool) {
+    if trial.change.is(Action::Update) {
+        return;
+    }
+    if trial.change.kind.ends_with("_target_group") {
+        remove_target_group(trial, key, is_gone);
+    } else {
+        remove_balancer(trial, key, is_gone);
+    }
+}
+
 /// Removes a load balancer. One that is replaced stays, with what [`balancer`] changes.
-pub(super) fn remove_balancer(trial: &mut Trial<'_>, key: &str, is_gone: bool) {
+fn remove_balancer(trial: &mut Trial<'_>, key: &str, is_gone: bool) {
     if let Some(of) = trial.affected.maintained.get(key) {
         let why = format!("it is the load balancer of {of}: the controller creates another one, with another address");
         trial.undecided(why);
@@ -104,7 +116,7 @@ pub(super) fn remove_balancer(trial: &mut Trial<'_>, key: &str, is_gone: bool) {
 }
 
 /// Removes a target group.
-pub(super) fn remove_target_group(trial: &mut Trial<'_>, arn: &str, is_gone: bool) {
+fn remove_target_group(trial: &mut Trial<'_>, arn: &str, is_gone: bool) {
     if let Some(of) = trial.affected.maintained.get(arn) {
         trial.undecided(format!("it is a target group of {of}: the controller creates another one"));
     } else {
@@ -189,7 +201,9 @@ pub(super) fn balancer(trial: &mut Trial<'_>) {
             trial.undecided(format!("it is the load balancer of {of}: the controller sets `{set}` back"));
         }
         changed.open().into_iter().for_each(|why| trial.undecided(why));
-        open.into_iter().for_each(|name| trial.open(name));
+        for name in open {
+            trial.open(name);
+        }
     }
     if let Some(held) = &mut new.tags {
         changed.apply(held);

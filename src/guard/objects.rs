@@ -100,11 +100,9 @@ pub(super) fn take_away(trial: &mut Trial<'_>) {
         "aws_iam_openid_connect_provider" if is_gone => identity::remove_oidc_provider(trial),
         "aws_launch_template" if is_gone => launch_templates::remove_template(trial, &id),
         "aws_autoscaling_group" if is_gone => scaling::remove_group(trial, &id),
-        // An update takes nothing away.
-        "aws_lb" | "aws_alb" | "aws_elb" | "aws_lb_target_group" | "aws_alb_target_group"
-            if change.is(Action::Update) => {}
-        "aws_lb" | "aws_alb" | "aws_elb" => load_balancing::remove_balancer(trial, &id, is_gone),
-        "aws_lb_target_group" | "aws_alb_target_group" => load_balancing::remove_target_group(trial, &id, is_gone),
+        "aws_lb" | "aws_alb" | "aws_elb" | "aws_lb_target_group" | "aws_alb_target_group" => {
+            load_balancing::take_away(trial, &id, is_gone);
+        }
         "aws_default_subnet" if change.before("force_destroy") != Some(&Value::Bool(true)) => {}
         "aws_subnet" | "aws_default_subnet" => {
             trial.touch(ResourceKind::Subnet, &id);
