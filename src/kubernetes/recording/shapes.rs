@@ -343,7 +343,7 @@ const ALB_CONFIG: Keep = Members(&[
             ("deletionTimestamp", All),
         ]),
     ),
-    ("spec", Members(&[("config", Members(&[("id", All), ("zoneMappings", All)]))])),
+    ("spec", Members(&[("config", Members(&[("addressType", All), ("id", All), ("zoneMappings", All)]))])),
     ("status", Members(&[("loadBalancer", Members(&[("id", All)]))])),
 ]);
 const NODE_CLASS: Keep = Members(&[

@@ -6,19 +6,21 @@ use crate::kubernetes::{Document, DocumentKind, Object, Place};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::alibaba_node::is_cared_for;
 use crate::rules::prelude::*;
+use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-alb-config-unusable",
     title: "an application load balancer cannot be created as its AlbConfig states",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "An `AlbConfig` without `spec.config.id` and without a load balancer in its status has `zoneMappings` with fewer than two vSwitches that are in the VPC of the nodes, or whose first two are in one zone (the controller uses no others); or it has none, and the vSwitches of the VPC are in one zone. The nodes must be in one VPC; Nodes that a label excludes from the controller do not count.",
+    condition: "An `AlbConfig` without `spec.config.id` and without a load balancer in its status has `zoneMappings` with fewer than two vSwitches that are in the VPC of the nodes, or whose first two are in one zone (the controller uses no others); or it has none, and the vSwitches of the VPC are in one zone; or its `addressType` is neither `Internet` nor `Intranet`. The nodes must be in one VPC; Nodes that a label excludes from the controller do not count.",
     impact: "the controller stops with `unable to discover at least two vSwitches`, or the API refuses the load balancer: the Ingresses of the AlbConfig have no address",
     fix: "Name vSwitches of the nodes' VPC in two zones that Application Load Balancer supports.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/builder/albconfig_manager/vswitch_discovery.go#ResolveViaIDSlice, #ResolveViaDiscovery",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/builder/albconfig_manager/model_build_load_balancer.go#buildAlbLoadBalancerSpec",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/register.go#Initialize",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/alb/alb.go#isAlbLoadBalancerAddressTypeValid",
         "Alibaba Cloud ALB API, CreateLoadBalancer, `ZoneMappings`: at least two zones",
     ],
     example: "AlbConfig `alb` has 1 vSwitch in VPC `vpc-bp1`, and the controller needs two",
@@ -52,17 +54,31 @@ fn check(context: &Context<'_>) -> CheckResult {
         return CheckResult::not_applicable("no AlbConfig has the controller create a load balancer");
     }
     let found = new.iter().filter_map(|config| {
-        let (defect, place) = defect(view, vpc, *config)?;
+        let (defect, place, fix) = refused_type(*config).or_else(|| {
+            let (defect, place) = defect(view, vpc, *config)?;
+            let fix = "name vSwitches of the nodes' VPC in two zones that Application Load Balancer supports";
+            Some((defect, place, fix))
+        })?;
         let text = |key: &str| config.text(&["metadata", key]).filter(|text| !text.is_empty());
         let name = text("name").unwrap_or_default();
         // The open controller defines it in namespaces.
         let name = text("namespace").map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"));
         let message = format!("AlbConfig `{}` {defect}", text::printable(&name));
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("AlbConfig/{name}"));
-        let fix = Fix::none("name vSwitches of the nodes' VPC in two zones that Application Load Balancer supports");
-        Some(Violation::new(Severity::Error, resource, message, fix).at(&place))
+        Some(Violation::new(Severity::Error, resource, message, Fix::none(fix)).at(&place))
     });
     CheckResult::counted(new.len(), found.collect::<Vec<_>>())
+}
+
+/// An address type that the controller refuses, with the place that states it and what to do. Whether an empty one has a
+/// default depends on the controller.
+fn refused_type(config: Object<'_>) -> Option<(String, Place, &'static str)> {
+    let path = ["spec", "config", "addressType"];
+    let stated = config.text(&path).filter(|text| !text.is_empty() && !tags::is_placeholder(text))?;
+    let is_known = ["internet", "intranet"].iter().any(|known| stated.eq_ignore_ascii_case(known));
+    let defect = format!("has the address type `{}`", text::printable(stated));
+    let fix = "write `addressType: Internet` or `addressType: Intranet`";
+    (!is_known).then(|| (defect, config.at(&path).map_or_else(|| config.head(), |one| one.place()), fix))
 }
 
 /// Reason why the controller cannot create the load balancer, and the place that states it.
@@ -134,6 +150,19 @@ mod tests {
             with("cn-hangzhou-g", &zones(&["vsw-bp1", "vsw-bp2"]))(c);
             c.region().vswitches.last_mut().unwrap().vpc_id = "vpc-bp2".to_owned();
         });
+    }
+
+    #[test]
+    fn an_address_type_must_be_known() {
+        let typed = |kind: &str| {
+            let mut config = zones(&["vsw-bp1", "vsw-bp2"]);
+            config["addressType"] = kind.into();
+            config
+        };
+        alibaba::fires(&RULE, with("cn-hangzhou-g", &typed("internal")));
+        for kind in ["Internet", "intranet", "", "${TYPE}"] {
+            alibaba::silent(&RULE, with("cn-hangzhou-g", &typed(kind)));
+        }
     }
 
     #[test]
