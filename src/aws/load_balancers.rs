@@ -8,7 +8,7 @@ use crate::tags::{self, CLUSTER_TAG_PREFIX};
 
 /// Tag of the cloud controller: the Service, `NAMESPACE/NAME`.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#TagNameKubernetesService`.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
+pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// Tags of the AWS Load Balancer Controller: the object of a load balancer.
 /// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/deploy/tracking/provider.go`.

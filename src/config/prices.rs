@@ -108,7 +108,7 @@ impl ConfigReader<'_> {
         let mut keys = vec!["region", "resource"];
         keys.extend(resource.kinds().map(|_| "kind"));
         keys.extend(units.iter().map(|(key, _)| *key));
-        self.reject_unknown_keys(table, &format!("price of a {name}"), &keys)?;
+        self.reject_unknown_keys(table, &format!("`[[price]]` of `{name}`"), &keys)?;
         let kind = text("kind")?;
         if let Some(known) = resource.kinds() {
             let error = match (kind.as_deref(), table.get("kind")) {
@@ -212,7 +212,7 @@ mod tests {
             ),
             (
                 "[[price]]\nresource = \"elastic-ip\"\nkind = \"nlb\"\nper-hour = 1\n",
-                "line 6, column 1: unknown key `kind` in a price of a elastic-ip",
+                "line 6, column 1: unknown key `kind` in a `[[price]]` of `elastic-ip`",
             ),
             (
                 "[[price]]\nresource = \"elastic-ip\"\n",

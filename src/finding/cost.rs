@@ -27,22 +27,24 @@ impl MonthlyCost {
     }
 }
 
-/// An amount of money, in hundredths; written as a decimal number with two places.
+/// An amount of money, in millionths: sums of rounded amounts would be wrong. A sentence has two places, a document has as many as
+/// the amount needs, at least two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Amount(u64);
 
+const PLACES: usize = 6;
+
 impl Amount {
-    /// An amount of millionths, rounded to the nearest hundredth.
     pub(crate) fn of_micros(micros: u64) -> Self {
-        Self(micros.saturating_add(5_000) / 10_000)
+        Self(micros)
     }
 
     /// The amount in units of its currency, for a sample.
     pub(crate) fn units(self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "no sum of prices reaches 2^52 hundredths")]
-        let hundredths = self.0 as f64;
-        hundredths / 100.0
+        #[expect(clippy::cast_precision_loss, reason = "a sample is a float")]
+        let micros = self.0 as f64;
+        micros / 1e6
     }
 
     /// The sum.
@@ -54,7 +56,8 @@ impl Amount {
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+        let hundredths = self.0.saturating_add(5_000) / 10_000;
+        write!(f, "{}.{:02}", hundredths / 100, hundredths % 100)
     }
 }
 
@@ -63,10 +66,15 @@ impl FromStr for Amount {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let read = || {
-            let (whole, places) = text.split_once('.').filter(|(_, places)| places.len() == 2)?;
-            whole.parse::<u64>().ok()?.checked_mul(100)?.checked_add(places.parse().ok()?)
+            let (whole, places) = text.split_once('.').filter(|(_, places)| (2..=PLACES).contains(&places.len()))?;
+            let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            if !is_digits(whole) || !is_digits(places) {
+                return None;
+            }
+            let micros: u64 = format!("{places:0<PLACES$}").parse().ok()?;
+            whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(micros)
         };
-        read().map(Self).ok_or_else(|| format!("`{text}` is not an amount with two places"))
+        read().map(Self).ok_or_else(|| format!("`{text}` is not an amount with two to six places"))
     }
 }
 
@@ -79,8 +87,12 @@ impl TryFrom<String> for Amount {
 }
 
 impl From<Amount> for String {
-    fn from(amount: Amount) -> Self {
-        amount.to_string()
+    fn from(Amount(micros): Amount) -> Self {
+        let mut places = format!("{:06}", micros % 1_000_000);
+        while places.len() > 2 && places.ends_with('0') {
+            places.pop();
+        }
+        format!("{}.{places}", micros / 1_000_000)
     }
 }
 
@@ -90,14 +102,20 @@ mod tests {
 
     #[test]
     fn amounts_are_rounded_and_read_back() {
-        for (micros, text) in
-            [(16_425_000, "16.43"), (3_650_000, "3.65"), (4_999, "0.00"), (5_000, "0.01"), (0, "0.00")]
-        {
+        for (micros, shown, written) in [
+            (16_425_000, "16.43", "16.425"),
+            (3_650_000, "3.65", "3.65"),
+            (4_999, "0.00", "0.004999"),
+            (5_000, "0.01", "0.005"),
+            (0, "0.00", "0.00"),
+            (8_000_000, "8.00", "8.00"),
+        ] {
             let amount = Amount::of_micros(micros);
-            assert_eq!(amount.to_string(), text);
-            assert_eq!(text.parse(), Ok(amount));
+            assert_eq!(amount.to_string(), shown);
+            assert_eq!(String::from(amount), written);
+            assert_eq!(written.parse(), Ok(amount));
         }
-        for text in ["", "1", "1.5", "1.234", "-1.00", "a.bc"] {
+        for text in ["", "1", "1.5", "1.2345678", "-1.00", "a.bc", "1.+1"] {
             assert!(text.parse::<Amount>().is_err(), "{text}");
         }
     }

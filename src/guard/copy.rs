@@ -51,7 +51,7 @@ pub(super) fn applied(
         for (at, change) in &order {
             let Some(effect) = effects.get_mut(*at) else { continue };
             if !is_modelled(&change.kind) {
-                unmodelled(change, before, affected, effect);
+                unmodelled((plan, change), before, affected, effect);
                 continue;
             }
             let is_global = is_global(&change.kind);
@@ -119,7 +119,7 @@ fn is_modelled(kind: &str) -> bool {
 }
 
 /// A change of a kind that the copy does not hold: undecided if a controller or a rule reads such objects.
-fn unmodelled(change: &Change, before: &Inventory, affected: &Affected, effect: &mut Effect) {
+fn unmodelled((plan, change): (&Plan, &Change), before: &Inventory, affected: &Affected, effect: &mut Effect) {
     /// Kinds of which a new object changes nothing that is there, by the beginning of their names.
     const READ: [&str; 14] = [
         "aws_lb",
@@ -147,7 +147,7 @@ fn unmodelled(change: &Change, before: &Inventory, affected: &Affected, effect: 
         "aws_network_interface_attachment",
     ];
     if load_balancing::is_part(&change.kind) {
-        if let Some(why) = load_balancing::part(change, affected) {
+        if let Some(why) = load_balancing::part(plan, change, affected) {
             effect.undecided(why);
         }
         return;

@@ -9,17 +9,22 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::aws::load_balancers::SERVICE_NAME;
 use crate::aws::{LoadBalancer, LoadBalancerKind, LoadBalancing, TargetGroup};
 use crate::resource::ResourceKind;
+use crate::tags::{CLUSTER_TAG_PREFIX, LBC_CLUSTER_TAG};
 use crate::text;
 
 use super::change::{Action, Change, texts};
-use super::plan::Text;
+use super::plan::{Plan, Text};
 use super::scope::Affected;
-use super::tags;
+use super::tags::{self, TagChange};
 use super::trial::Trial;
 
-/// Attributes of a load balancer that a controller sets back, or by which a rule decides.
+/// Attributes of a load balancer that a controller sets back. Those of the last lines exist with Classic Load Balancers alone:
+/// the AWS Load Balancer Controller sets only the attributes that annotations name.
+/// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer`,
+/// `#ensureLoadBalancerHealthCheck`.
 const READ_OF_BALANCER: [&str; 8] = [
     "enable_cross_zone_load_balancing",
     "instances",
@@ -33,29 +38,65 @@ const READ_OF_BALANCER: [&str; 8] = [
 
 const UNREAD: &str = "the load balancers and target groups, or their tags, were not read: a controller may maintain it";
 
-/// The object that a change of `aws_lb_listener`, `aws_lb_target_group_attachment` and their like is a part of, by its key.
-fn whole(change: &Change) -> Option<String> {
-    let text = |key: &str| change.before_text(key).or_else(|| change.after_text(key));
-    if let Some(listener) = text("listener_arn") {
-        // `…:listener/net/NAME/ID/LISTENER` is a listener of `…:loadbalancer/net/NAME/ID`.
-        let (start, path) = listener.split_once(":listener/")?;
+/// Further ones of a Classic Load Balancer.
+const READ_OF_CLASSIC: [&str; 5] =
+    ["access_logs", "connection_draining", "cross_zone_load_balancing", "health_check", "idle_timeout"];
+
+/// The object that a part of a load balancer or of a target group belongs to.
+enum Whole {
+    /// Its ARN, or its name.
+    Is(String),
+    /// It is named by an attribute that is known only after the plan is applied.
+    Open(&'static str),
+    /// The plan does not name it.
+    Unnamed,
+}
+
+/// The object that a change of `aws_lb_listener`, `aws_lb_target_group_attachment` and their like is a part of.
+fn whole(plan: &Plan, change: &Change) -> Whole {
+    const KEYS: [&str; 6] =
+        ["listener_arn", "load_balancer_arn", "target_group_arn", "load_balancer_name", "load_balancer", "elb"];
+    // `…:listener/net/NAME/ID/LISTENER` is a listener of `…:loadbalancer/net/NAME/ID`.
+    let of_listener = |arn: &str| {
+        let (start, path) = arn.split_once(":listener/")?;
         let (balancer, _) = path.rsplit_once('/')?;
-        return Some(format!("{start}:loadbalancer/{balancer}"));
+        Some(format!("{start}:loadbalancer/{balancer}"))
+    };
+    for key in KEYS {
+        if let Some(text) = change.before_text(key) {
+            return Whole::Is(of_listener(text).unwrap_or_else(|| text.to_owned()));
+        }
+        match plan.text(change, key) {
+            Text::Known(text) => return Whole::Is(of_listener(&text).unwrap_or(text)),
+            Text::Unknown => return Whole::Open(key),
+            Text::Absent => {}
+        }
     }
-    let keys = ["load_balancer_arn", "target_group_arn", "load_balancer_name", "load_balancer", "elb"];
-    keys.into_iter().find_map(text).map(str::to_owned)
+    Whole::Unnamed
+}
+
+/// Name of a target group, from its ARN.
+fn name_of_group(arn: &str) -> &str {
+    arn.split_once(":targetgroup/").and_then(|(_, path)| path.split('/').next()).unwrap_or(arn)
 }
 
 /// A change of a part of a load balancer or of a target group: undecided if a controller maintains that one, or may do so.
-pub(super) fn part(change: &Change, affected: &Affected) -> Option<String> {
-    // What belongs to an object that the plan makes is new, as that one is.
-    let key = whole(change)?;
+pub(super) fn part(plan: &Plan, change: &Change, affected: &Affected) -> Option<String> {
+    let key = match whole(plan, change) {
+        Whole::Is(key) => key,
+        Whole::Unnamed => return None,
+        Whole::Open(attribute) => {
+            let may_be_maintained = affected.has_unread_balancing || !affected.maintained.is_empty();
+            return may_be_maintained.then(|| format!("`{attribute}` is known only after the plan is applied"));
+        }
+    };
     if let Some(of) = affected.maintained.get(&key) {
         return Some(format!("it belongs to {of}: the controller sets it back"));
     }
     let is_target =
         matches!(change.kind.as_str(), "aws_lb_target_group_attachment" | "aws_alb_target_group_attachment");
-    if let Some(binding) = affected.bound.get(&key).filter(|_| is_target) {
+    let binding = affected.bound.get(&key).or_else(|| affected.bound.get(name_of_group(&key)));
+    if let Some(binding) = binding.filter(|_| is_target) {
         return Some(format!("{binding} registers the targets of the target group, and deregisters all others"));
     }
     affected.has_unread_balancing.then(|| UNREAD.to_owned())
@@ -134,8 +175,11 @@ fn remove_target_group(trial: &mut Trial<'_>, arn: &str, is_gone: bool) {
         return;
     }
     trial.touch(ResourceKind::TargetGroup, arn);
-    if let Some(read) = balancing(trial) {
-        read.target_groups.retain(|one| one.arn != arn);
+    let Some(read) = balancing(trial) else { return };
+    read.target_groups.retain(|one| one.arn != arn);
+    // The API refuses to delete one that a listener names: the plan takes it from there.
+    for listener in read.load_balancers.iter_mut().flat_map(|one| one.listeners.iter_mut().flatten()) {
+        listener.target_groups.retain(|one| one != arn);
     }
 }
 
@@ -194,9 +238,12 @@ pub(super) fn balancer(trial: &mut Trial<'_>) {
         attributes.insert("deletion_protection.enabled".to_owned(), is_protected.to_string());
     }
     let changed = tags::change(trial.plan, change);
+    note_lost_tags(trial, &changed);
     if let Some(of) = &maintained {
-        let set: Vec<&str> = READ_OF_BALANCER.into_iter().filter(|key| change.differs(key)).collect();
-        if !set.is_empty() {
+        let of_classic = READ_OF_CLASSIC.into_iter().filter(|_| is_classic);
+        let set: Vec<&str> = READ_OF_BALANCER.into_iter().chain(of_classic).filter(|key| change.differs(key)).collect();
+        // The controller makes another one in the place of one that is replaced.
+        if !set.is_empty() && !change.is(Action::Replace) {
             let set = set.join("`, `");
             trial.undecided(format!("it is the load balancer of {of}: the controller sets `{set}` back"));
         }
@@ -243,6 +290,7 @@ pub(super) fn target_group(trial: &mut Trial<'_>) {
         None => note_unread(trial),
     }
     let changed = tags::change(trial.plan, change);
+    note_lost_tags(trial, &changed);
     let vpc = match trial.plan.text(change, "vpc_id") {
         Text::Known(id) => Some(id),
         Text::Absent | Text::Unknown => None,
@@ -268,6 +316,40 @@ pub(super) fn target_group(trial: &mut Trial<'_>) {
         changed.apply(held);
     }
     trial.touch(ResourceKind::TargetGroup, &arn);
+}
+
+/// The tags by which a controller finds what it made, or by which a leftover is found, are taken away.
+/// Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/tags.go`; kubernetes-sigs/aws-load-balancer-controller
+/// `pkg/deploy/elbv2/load_balancer_synthesizer.go#findSDKLoadBalancers`.
+fn note_lost_tags(trial: &mut Trial<'_>, changed: &TagChange) {
+    let change = trial.change;
+    if change.is(Action::Create) || change.is(Action::Replace) {
+        return;
+    }
+    let is_mark = |key: &str| {
+        key == SERVICE_NAME
+            || key == LBC_CLUSTER_TAG
+            || key.starts_with(CLUSTER_TAG_PREFIX)
+            || key.starts_with("service.k8s.aws/")
+            || key.starts_with("ingress.k8s.aws/")
+    };
+    let key = change.identity();
+    let held = balancing(trial).and_then(|read| {
+        let of_balancer = read.load_balancers.iter().find(|one| one.key() == key).map(|one| &one.tags);
+        let of_group = || read.target_groups.iter().find(|one| one.arn == key).map(|one| &one.tags);
+        of_balancer.or_else(of_group)
+    });
+    let mut held = held.into_iter().flatten().flatten();
+    let is_of_controller = held.any(|tag| tag.key == SERVICE_NAME || tag.key == LBC_CLUSTER_TAG);
+    let lost = changed.removed.iter().chain(changed.set.keys()).find(|key| is_mark(key)).cloned();
+    let Some(lost) = lost.filter(|_| is_of_controller) else { return };
+    let lost = text::printable(&lost).into_owned();
+    trial.undecided(match trial.affected.maintained.get(&key) {
+        Some(of) => {
+            format!("the controller finds the load balancer of {of} by `{lost}`: without it, it creates another one")
+        }
+        None => format!("`{lost}` shows that a controller left it behind: without it nothing does, and it stays"),
+    });
 }
 
 fn balancing<'a>(trial: &'a mut Trial<'_>) -> Option<&'a mut LoadBalancing> {
@@ -297,7 +379,7 @@ fn note_unread(trial: &mut Trial<'_>) {
         trial.undecided(UNREAD);
         return;
     }
-    let id = change.before_text("id").unwrap_or_default();
+    let Some(id) = change.before_text("id") else { return };
     let is_held = balancing(trial).is_some_and(|read| {
         read.load_balancers.iter().any(|one| one.key() == id) || read.target_groups.iter().any(|one| one.arn == id)
     });

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::aws::LoadBalancing;
 use crate::aws::launches::name_of_profile;
 use crate::aws::load_balancers::MadeFor;
-use crate::aws::view::ClusterView;
+use crate::aws::view::{ClusterView, RegionView, is_alive};
+use crate::inventory::Read;
 use crate::kubernetes::{DocumentKind, Evidence, covers_all_namespaces};
 use crate::model::existing::Existing;
 use crate::text;
@@ -59,12 +60,22 @@ impl Affected {
 
     /// Adds the load balancers and target groups of a cluster.
     pub(super) fn add_balancing(&mut self, view: &ClusterView<'_>, evidence: &Evidence) {
+        const READS: [Read; 3] =
+            [Read::DescribeLoadBalancers, Read::DescribeLoadBalancerTags, Read::DescribeTargetGroups];
+        self.has_unread_balancing |= view.inventory.gaps.iter().any(|gap| READS.contains(&gap.read));
         for region in view.regions.iter().filter(|region| !region.members.is_empty()) {
             let has_tags = |read: &LoadBalancing| {
                 let groups = read.target_groups.iter().map(|group| &group.tags);
                 read.load_balancers.iter().map(|one| &one.tags).chain(groups).all(Option::is_some)
             };
             self.has_unread_balancing |= !region.region.load_balancing.as_ref().is_some_and(has_tags);
+        }
+        // Nothing that runs maintains what a dead cluster left behind.
+        let is_dead = |region: &RegionView<'_>| {
+            region.members.is_empty() && is_alive(region.region, view.cluster_id) == Some(false)
+        };
+        if evidence.services.is_none() && view.nodes.is_none_or(<[_]>::is_empty) && view.regions.iter().all(is_dead) {
+            return;
         }
         let existing = Existing::new(view, evidence, None);
         for one in &existing.balancers {

@@ -21,17 +21,19 @@ pub(super) fn without_interfaces(evidence: &Evidence) -> Option<&'static str> {
     if runs(evidence, &["terway"]) {
         return None;
     }
-    let calico = ["hardened-calico", "mirrored-calico-node"];
-    let plugins: [(&[&str], &str); 2] = [(&FLANNEL, "flannel"), (&calico, "Calico")];
-    let named = plugins.into_iter().find(|(images, _)| runs(evidence, images)).map(|(_, name)| name);
-    // The name of Calico's image alone does not tell it.
-    let mut images = images(evidence);
-    named.or_else(|| images.any(|image| image.contains("calico/node")).then_some("Calico"))
+    if runs(evidence, &FLANNEL) {
+        return Some("flannel");
+    }
+    // Calico may enforce policies alone: only where it installs its plugin does it give addresses.
+    let installs =
+        images(evidence).any(|image| image.contains("calico/cni") || image_parts(image).0 == "mirrored-calico-cni");
+    (installs || runs(evidence, &["hardened-calico"])).then_some("Calico")
 }
 
 fn images(evidence: &Evidence) -> impl Iterator<Item = &str> {
     let sets = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::DaemonSet);
-    sets.flat_map(|one| &one.containers).map(|one| one.image.value.as_str())
+    sets.flat_map(|one| one.containers.iter().map(|container| &container.image).chain(&one.init_images))
+        .map(|image| image.value.as_str())
 }
 
 /// True if a `DaemonSet` has an image whose repository ends with a name.

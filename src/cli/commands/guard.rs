@@ -29,7 +29,7 @@ const MAX_PLAN_BYTES: u64 = 1 << 30;
 pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     let format = chosen(args.format, args.output.as_deref())?;
     let files: Vec<PathBuf> = args.plan.iter().chain(&args.manifests).cloned().collect();
-    input::check_stdin(&args.audit.evidence, &args.source, &files)?;
+    input::check_stdin(&args.audit.evidence, &args.source, (&files, None))?;
     let config = args::config::read_optional(&args.configuration)?;
     let document = args.plan.as_deref().map(document).transpose()?.unwrap_or_default();
     let manifests = match args.manifests.as_slice() {

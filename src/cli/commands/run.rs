@@ -165,7 +165,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let rules = input::selected_rules(args)?;
     fix::check(args)?;
     output::check_folders(&args.output)?;
-    input::check_stdin(&args.audit.evidence, &args.source, &[])?;
+    input::check_stdin(&args.audit.evidence, &args.source, (&[], args.prices.as_deref()))?;
     if many::is_asked(args) {
         return many::scan(args, &rules, configured);
     }

@@ -30,7 +30,7 @@ use crate::cli::session::{self, Scope};
 /// Shows what the controllers do with objects.
 pub(in crate::cli) fn run(args: &SimulateArgs) -> Result<Exit, Failure> {
     let format = chosen(args.output.format, args.output.output.as_deref())?;
-    input::check_stdin(&args.evidence, &args.source, &args.files)?;
+    input::check_stdin(&args.evidence, &args.source, (&args.files, None))?;
     let mut objects =
         if args.files.is_empty() { Evidence::default() } else { kubernetes_files::evidence(&args.files)? };
     kubernetes_files::check_accepted(&objects)?;

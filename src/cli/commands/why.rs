@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(args: &WhyArgs) -> Result<Exit, Failure> {
         }
         Some(WhyObject::Pod(args)) => {
             let WhyPodArgs { object: of, objects } = &**args;
-            input::check_stdin(&of.audit.evidence, &of.source, objects)?;
+            input::check_stdin(&of.audit.evidence, &of.source, (objects, None))?;
             let given = pod_objects(of, objects)?;
             object(&of.cluster_id, &of.source, &of.audit, &of.output, &Named::Pod(&of.name, &given))
         }
@@ -76,7 +76,7 @@ fn pod_objects(args: &WhyObjectArgs<NamespacedName>, files: &[PathBuf]) -> Resul
 fn lines(args: &WhyArgs) -> Result<Exit, Failure> {
     let format = chosen(args.output.format, args.output.output.as_deref())?;
     let Some(file) = &args.file else { return Err(Failure::usage("name a file, or `-` for standard input")) };
-    input::check_stdin(&args.audit.evidence, &args.source, std::slice::from_ref(file))?;
+    input::check_stdin(&args.audit.evidence, &args.source, (std::slice::from_ref(file), None))?;
     let bytes = read_bytes(file, MAX_PASTE_BYTES, "log")?;
     // Terminals and logs cut characters in two.
     let paste = String::from_utf8_lossy(&bytes);
@@ -160,7 +160,7 @@ fn object(
     named: &Named<'_>,
 ) -> Result<Exit, Failure> {
     let format = chosen(output.format, output.output.as_deref())?;
-    input::check_stdin(&audit.evidence, source, &[])?;
+    input::check_stdin(&audit.evidence, source, (&[], None))?;
     let mut scope = Scope::read(cluster_id, audit, &source.connection, &output.terminal)?;
     let estate = session::collect(source, &output.terminal, Some(&scope))?;
     scope.take(&estate);

@@ -189,11 +189,12 @@ pub(in crate::cli) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure>
 pub(in crate::cli) fn check_stdin(
     evidence: &EvidenceArgs,
     source: &SourceArgs,
-    objects: &[PathBuf],
+    (objects, prices): (&[PathBuf], Option<&Path>),
 ) -> Result<(), Failure> {
     let stdin = Path::new("-");
     let of_kubernetes = evidence.kubernetes.iter().map(|path| ("--kubernetes", path.as_path()));
-    let named = [("--nodes", evidence.nodes.as_deref()), ("--inventory", source.inventory.as_deref())];
+    let named =
+        [("--nodes", evidence.nodes.as_deref()), ("--inventory", source.inventory.as_deref()), ("--prices", prices)];
     let named = named.into_iter().filter_map(|(option, path)| Some((option, path?)));
     let given = named.chain(of_kubernetes).chain(objects.iter().map(|path| ("FILE", path.as_path())));
     let reading: Vec<&str> = given.filter(|(_, path)| *path == stdin).map(|(option, _)| option).collect();

@@ -8,7 +8,7 @@ use crate::resource::ResourceKind;
 use crate::testing::aws::{self, Cluster};
 use crate::testing::load_balancers::{NETWORK_SERVICE, WHOLE_CLUSTER};
 
-use super::{Guard, auditor, change, guard, is_nothing, plan, undecided, update};
+use super::{Guard, auditor, change, guard, is_nothing, new, plan, undecided, update};
 
 const VPC: &str = "vpc-0bb1";
 const OPERATORS: &str = "arn:aws:elasticloadbalancing:eu-central-1:111122223333:loadbalancer/app/front/0c";
@@ -138,12 +138,14 @@ fn a_target_group_that_a_binding_names_is_missed() {
         [group(), json!({"name": "front", "vpc_id": VPC}), json!({"id": true, "arn": true})],
     );
     let added = change("aws_lb_target_group_attachment.front", &["create"], [Value::Null, target, json!({})]);
-    for one in [deleted("aws_lb_target_group.front", group()), replaced.clone(), added] {
+    for one in [deleted("aws_lb_target_group.front", group()), replaced.clone(), added.clone()] {
         let guard = tried(&cluster(), &binding, std::slice::from_ref(&one));
         assert!(why(&guard).contains("TargetGroupBinding `shop/front`"), "{one}: {}", why(&guard));
     }
     let by_name = binding.replace(&format!("targetGroupARN: '{OPERATORS_GROUP}'"), "targetGroupName: front");
     is_nothing(&tried(&cluster(), &by_name, &[replaced]));
+    let guard = tried(&cluster(), &by_name, &[added]);
+    assert!(why(&guard).contains("TargetGroupBinding `shop/front`"), "{}", why(&guard));
 }
 
 #[test]
@@ -164,4 +166,66 @@ fn what_was_not_read_may_be_a_controllers() {
     }
     let missing = deleted("aws_lb.other", balancer(&OPERATORS.replace("front", "other"), &[]));
     assert!(why(&tried(&cluster(), WHOLE_CLUSTER, &[missing])).contains("the inventory does not hold"));
+}
+
+/// The controller finds what it made by tags alone, and a leftover is found by them.
+#[test]
+fn tags_of_a_controller_are_not_taken_away() {
+    let mut cluster = cluster();
+    let (arn, group) = controllers(&mut cluster);
+    let tags = || {
+        let mut tags = serde_json::Map::new();
+        tags.insert("kubernetes.io/service-name".to_owned(), "shop/web".into());
+        tags.insert(aws::KEY.to_owned(), "owned".into());
+        Value::Object(tags)
+    };
+    let mut before = balancer(&arn, &[]);
+    before["tags_all"] = tags();
+    let mut other = before.clone();
+    other["tags_all"]["kubernetes.io/service-name"] = "shop/other".into();
+    let mut without = before.clone();
+    without["tags_all"] = json!({});
+    for (objects, after, words) in [
+        (NETWORK_SERVICE, &without, "the controller finds the load balancer of Service `shop/web` by"),
+        (NETWORK_SERVICE, &other, "the controller finds the load balancer of Service `shop/web` by"),
+        (WHOLE_CLUSTER, &without, "shows that a controller left it behind"),
+    ] {
+        let guard = tried(&cluster, objects, &[update("aws_lb.web", before.clone(), after.clone())]);
+        assert!(why(&guard).contains(words), "{}", why(&guard));
+    }
+    let held = |tags: Value| json!({"id": group, "name": "k8s-shop-web-0a", "vpc_id": VPC, "tags_all": tags});
+    let lost = update("aws_lb_target_group.web", held(tags()), held(json!({})));
+    assert_eq!(undecided(&tried(&cluster, NETWORK_SERVICE, &[lost])), ["aws_lb_target_group.web"]);
+    let mut team = before.clone();
+    team["tags_all"]["team"] = "shop".into();
+    is_nothing(&tried(&cluster, NETWORK_SERVICE, &[update("aws_lb.web", before, team)]));
+}
+
+#[test]
+fn what_a_part_belongs_to_may_be_unknown() {
+    let after = json!({"target_id": aws::SERVER});
+    let added = change(
+        "aws_lb_target_group_attachment.x",
+        &["create"],
+        [Value::Null, after, json!({"target_group_arn": true, "id": true})],
+    );
+    let guard = tried(&cluster(), NETWORK_SERVICE, std::slice::from_ref(&added));
+    assert!(why(&guard).contains("`target_group_arn` is known only"), "{}", why(&guard));
+    // No controller of the cluster has one.
+    let mut none = Cluster::new();
+    none.region().load_balancing.get_or_insert_default();
+    is_nothing(&tried(&none, WHOLE_CLUSTER, &[added]));
+}
+
+#[test]
+fn nothing_maintains_the_load_balancers_of_a_dead_cluster() {
+    let mut dead = cluster();
+    let (arn, _) = controllers(&mut dead);
+    dead.terminate();
+    dead.region().auto_scaling_groups = Some(Vec::new());
+    let plan = plan(&[deleted("aws_lb.web", balancer(&arn, &[]))], &json!({}));
+    let guard = guard(EstateRef::Aws(&dead.inventory), (&plan, None), &[auditor(&dead, &Evidence::default())], &|_| {});
+    let guard = guard.unwrap();
+    assert_eq!(undecided(&guard), [""; 0], "{}", why(&guard));
+    assert_eq!(new(&guard), [], "{:?}", guard.new);
 }

@@ -78,7 +78,7 @@ fn refused_type(config: Object<'_>) -> Option<(String, Place, &'static str)> {
     let is_known = ["internet", "intranet"].iter().any(|known| stated.eq_ignore_ascii_case(known));
     let defect = format!("has the address type `{}`", text::printable(stated));
     let fix = "write `addressType: Internet` or `addressType: Intranet`";
-    (!is_known).then(|| (defect, config.at(&path).map_or_else(|| config.head(), |one| one.place()), fix))
+    (!is_known).then(|| (defect, config.at(&path).unwrap_or(config).place(), fix))
 }
 
 /// Reason why the controller cannot create the load balancer, and the place that states it.

@@ -10,21 +10,26 @@ pub(super) const RULE: Rule = Rule {
     title: "the metadata service is disabled, and the cloud controller asks it",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Instance],
-    condition: "The metadata service of a control-plane instance is disabled (`HttpEndpoint=disabled`), and a cloud controller of Alibaba Cloud is among the evidence. Skipped if its cloud configuration has `vpcid`, `vswitchid`, `region` and an access key, with which it asks the service for nothing.",
-    impact: "the controller cannot read its region, VPC or RAM role from the metadata service, and does not start",
+    condition: "The metadata service of a control-plane instance is disabled (`HttpEndpoint=disabled`), and a cloud controller of Alibaba Cloud runs, as the evidence shows. Skipped with `METADATA_ENDPOINT`. Skipped if its cloud configuration has `vpcid`, `vswitchid`, `region` and an access key, with which it asks the service for nothing.",
+    impact: "the controller cannot read what its configuration lacks of region, VPC, vSwitch and credentials, and does not start",
     fix: "Enable the metadata service with `HttpEndpoint=enabled`.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/metadata.go#NewMetaData",
         "Alibaba Cloud ECS API, ModifyInstanceMetadataOptions",
     ],
-    example: "the metadata service of 3 instances is disabled, and the cloud controller reads its region and its RAM role from it",
+    example: "the metadata service of 3 instances is disabled, and the cloud controller asks it",
     reads: &[Read::EcsDescribeInstances],
     ..Rule::alibaba(alibaba::Check::Region(check))
 };
 
 fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
-    if context.kubernetes.alibaba_controllers().next().is_none() {
-        return CheckResult::not_applicable("the cloud controller and its configuration were not given");
+    let mut running = context.kubernetes.alibaba_controllers().filter(|one| one.workload.replicas > 0).peekable();
+    if running.peek().is_none() {
+        return CheckResult::not_applicable("no cloud controller that runs was given");
+    }
+    // Another address of the service, which is reachable for all that is known.
+    if running.any(|one| one.workload.environment.iter().any(|name| name == "METADATA_ENDPOINT")) {
+        return CheckResult::not_applicable("`METADATA_ENDPOINT` names another metadata service");
     }
     if asks_for_nothing(context) {
         return CheckResult::not_applicable("the cloud configuration replaces the metadata service");
@@ -34,7 +39,7 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let found = alibaba::grouped(view, disabled, Severity::Error, |members| {
         let (noun, verb) = if members.len() == 1 { ("service", "is") } else { ("services", "are") };
         let message = format!(
-            "the metadata {noun} of {} {verb} disabled, and the cloud controller reads its region and its RAM role from it",
+            "the metadata {noun} of {} {verb} disabled, and the cloud controller asks it",
             alibaba::phrase(members)
         );
         (message, Fix::none("enable the metadata service (`HttpEndpoint=enabled`)"))

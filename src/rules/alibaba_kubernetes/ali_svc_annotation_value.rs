@@ -51,21 +51,31 @@ const INTEGERS: [&str; 13] = [
 const INTEGERS_OF_NLB: [&str; 3] = ["connection-drain-timeout", "cps", "idle-timeout"];
 
 /// Values that the service accepts, in lower case. The controller passes them on as they are.
-const ENUMERATIONS: [(&str, &[&str]); 15] = [
+type Values = (&'static str, &'static [&'static str]);
+
+/// Those of a load balancer that the controller creates; afterwards they cannot be changed, or it does not send them.
+const OF_NEW: [Values; 4] = [
+    ("address-type", &["internet", "intranet"]),
+    ("delete-protection", &["off", "on"]),
+    ("ip-version", &["ipv4", "ipv6"]),
+    ("spec", &SPECIFICATIONS),
+];
+
+/// Those that it sets on each load balancer, that of a user too.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/loadbalancer.go#Update`.
+const OF_BALANCER: [Values; 2] =
+    [("charge-type", &["paybybandwidth", "paybytraffic"]), ("instance-charge-type", &["paybyclcu", "paybyspec"])];
+
+/// Those of its listeners.
+const OF_LISTENERS: [Values; 9] = [
     ("acl-status", &["off", "on"]),
     ("acl-type", &["black", "white"]),
-    ("address-type", &["internet", "intranet"]),
-    ("charge-type", &["paybybandwidth", "paybytraffic"]),
     ("connection-drain", &["off", "on"]),
-    ("delete-protection", &["off", "on"]),
     ("health-check-flag", &["off", "on"]),
     ("health-check-switch", &["off", "on"]),
     ("health-check-type", &["http", "tcp"]),
     ("http2-enabled", &["off", "on"]),
-    ("instance-charge-type", &["paybyclcu", "paybyspec"]),
-    ("ip-version", &["ipv4", "ipv6"]),
     ("scheduler", &["qch", "rr", "sch", "tch", "wlc", "wrr"]),
-    ("spec", &SPECIFICATIONS),
     ("sticky-session", &["off", "on"]),
 ];
 
@@ -88,12 +98,16 @@ const MAX_BANDWIDTH: i64 = 10_000;
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/slb/listener.go`.
 const OF_HTTP: [&str; 3] = ["health-check-flag", "http2-enabled", "sticky-session"];
 
+/// Sent for listeners of TCP alone.
+const OF_TCP: &str = "health-check-type";
+
 /// The same for network load balancers.
-const ENUMERATIONS_OF_NLB: [(&str, &[&str]); 3] = [
-    ("address-type", &["internet", "intranet"]),
-    ("ip-version", &["dualstack", "ipv4"]),
-    ("scheduler", &["qch", "rr", "sch", "tch", "wlc", "wrr"]),
-];
+const OF_NEW_NLB: [Values; 2] = [("address-type", &["internet", "intranet"]), ("ip-version", &["dualstack", "ipv4"])];
+
+/// Those of the server groups of network load balancers; the last one is read if health checks are switched on.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/nlbv2/server_groups.go#setServerGroupAttributeFromAnno`.
+const OF_SERVER_GROUPS: [Values; 2] =
+    [("scheduler", &["qch", "rr", "sch", "tch", "wlc", "wrr"]), ("health-check-type", &["http", "tcp", "udp"])];
 
 /// Protocols of listeners. Those of network load balancers are accepted in any case.
 const PROTOCOLS: [&str; 4] = ["http", "https", "tcp", "udp"];
@@ -148,9 +162,9 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 }
 
 fn refused_values(service: &Service, kind: LoadBalancerKind, version: Option<ControllerVersion>) -> Vec<Refused<'_>> {
-    let (integers, enumerations): (&[&'static str], &[(&'static str, &[&str])]) = match kind {
-        LoadBalancerKind::Clb => (&INTEGERS, &ENUMERATIONS),
-        LoadBalancerKind::Nlb => (&INTEGERS_OF_NLB, &ENUMERATIONS_OF_NLB),
+    let integers: &[&'static str] = match kind {
+        LoadBalancerKind::Clb => &INTEGERS,
+        LoadBalancerKind::Nlb => &INTEGERS_OF_NLB,
     };
     let value = |name: &str| annotation(service, name).filter(|_| version.is_none_or(|version| is_read(name, version)));
     let mut refused = Vec::new();
@@ -161,15 +175,30 @@ fn refused_values(service: &Service, kind: LoadBalancerKind, version: Option<Con
             refused.push(Refused { name, value, severity: Severity::Error, defect, fix });
         }
     }
-    // What a reused load balancer is belongs to its owner: the controller does not send it, and its listeners only if it
-    // overrides them (`clbv1/model_applier.go#Apply`).
+    // The listeners of a reused load balancer belong to its owner, unless they are overridden (`clbv1/model_applier.go#Apply`).
     let is_reused = annotation(service, "id").is_some();
-    if !is_reused || annotation(service, "force-override-listeners") == Some("true") {
+    let writes_listeners = !is_reused || annotation(service, "force-override-listeners") == Some("true");
+    if writes_listeners {
         refused.extend(incomplete(service, kind, version));
     }
-    let enumerations = if is_reused { &[] } else { enumerations };
+    let is_checked = annotation(service, "health-check-flag") == Some("on");
+    let enumerations: Vec<Values> = match kind {
+        LoadBalancerKind::Clb => {
+            let of_new = OF_NEW.into_iter().filter(|_| !is_reused);
+            of_new.chain(OF_BALANCER).chain(OF_LISTENERS.into_iter().filter(|_| writes_listeners)).collect()
+        }
+        LoadBalancerKind::Nlb => {
+            let of_new = OF_NEW_NLB.into_iter().filter(|_| !is_reused);
+            let of_groups = OF_SERVER_GROUPS.into_iter().filter(|(name, _)| is_checked || *name != OF_TCP);
+            of_new.chain(of_groups.filter(|_| !is_reused)).collect()
+        }
+    };
     let has_http = annotation(service, "protocol-port").is_some_and(|ports| ports.contains("http"));
-    for (name, accepted) in enumerations.iter().filter(|(name, _)| has_http || !OF_HTTP.contains(name)) {
+    let has_tcp = kind == LoadBalancerKind::Nlb || has_tcp_listener(service);
+    let is_sent = |name: &str| {
+        (has_http || !OF_HTTP.contains(&name) || kind == LoadBalancerKind::Nlb) && (has_tcp || name != OF_TCP)
+    };
+    for (name, accepted) in enumerations.iter().filter(|(name, _)| is_sent(name)) {
         if let Some(value) = value(name).filter(|value| !accepted.contains(&value.to_lowercase().as_str())) {
             let choice = accepted.join("` or `");
             let (defect, fix) = (format!("is neither `{}`", accepted.join("` nor `")), format!("write `{choice}`"));
@@ -186,6 +215,17 @@ fn refused_values(service: &Service, kind: LoadBalancerKind, version: Option<Con
         refused.push(Refused { name: "protocol-port", value, severity: Severity::Error, defect, fix: fix.to_owned() });
     }
     refused
+}
+
+/// True if a port has a listener of TCP: what `protocol-port` does not name has the protocol of the port.
+fn has_tcp_listener(service: &Service) -> bool {
+    let ports = annotation(service, "protocol-port").unwrap_or_default();
+    let is_named = |port: i64| {
+        let mut items = ports.split(',').filter_map(|item| item.split_once(':'));
+        let of_port = items.find(|(_, rest)| rest.split(':').next() == Some(port.to_string().as_str()));
+        of_port.map(|(protocol, _)| protocol)
+    };
+    service.ports.iter().any(|port| is_named(port.port).map_or_else(|| port.protocol == "TCP", |named| named == "tcp"))
 }
 
 /// Values that the service refuses without another one, or in this size.
@@ -220,7 +260,9 @@ fn incomplete(service: &Service, kind: LoadBalancerKind, version: Option<Control
     }
     // The controller does not send 0 (`pkg/provider/alibaba/slb/loadbalancer.go#setRequest`), and -1 is no limit.
     let is_refused = |value: &&str| value.parse::<i64>().is_ok_and(|value| !(-1..=MAX_BANDWIDTH).contains(&value));
-    if let Some(value) = value("bandwidth").filter(is_refused) {
+    // It is not sent for one that no address of the Internet leads to.
+    let is_internal = annotation(service, "address-type").is_some_and(|kind| kind.eq_ignore_ascii_case("intranet"));
+    if let Some(value) = value("bandwidth").filter(is_refused).filter(|_| !is_internal) {
         let defect = if value.starts_with('-') {
             "is not a bandwidth".to_owned()
         } else {
@@ -320,15 +362,21 @@ spec:
             "scheduler: random",
             "instance-charge-type: PayByHour",
             "health-check-type: ping",
+            "id: lb-bp1\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-charge-type: byhour",
+            "id: lb-bp1\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-force-override-listeners: 'true'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-scheduler: random",
             "spec: slb.s9.huge",
             "protocol-port: 'https:443'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id: lb-bp1\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-force-override-listeners: 'true'",
         ] {
             lint::fires(&RULE, &with(annotation));
         }
         let nlb = |annotation: &str| with(annotation) + "  loadBalancerClass: alibabacloud.com/nlb\n";
-        for annotation in
-            ["protocol-port: 'https:443'", "protocol-port: 'tcpssl:443'", "cps: many", "address-type: private"]
-        {
+        for annotation in [
+            "protocol-port: 'https:443'",
+            "protocol-port: 'tcpssl:443'",
+            "cps: many",
+            "address-type: private",
+            "health-check-flag: 'on'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-health-check-type: https",
+        ] {
             lint::fires(&RULE, &nlb(annotation));
         }
     }
@@ -342,6 +390,9 @@ spec:
             "scheduler: WRR",
             "instance-charge-type: PayByCLCU",
             "health-check-type: http",
+            "protocol-port: 'http:443'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-health-check-type: udp",
+            "id: lb-bp1\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-scheduler: random",
+            "address-type: intranet\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-bandwidth: '20000'",
             "spec: slb.s1.small",
             "protocol-port: 'https:8443,http:443'",
             "protocol-port: 'http:443,https:443'",
@@ -356,7 +407,9 @@ spec:
             lint::silent(&RULE, DEFECT, "address-type: internal", annotation);
         }
         let nlb = DEFECT.to_owned() + "  loadBalancerClass: alibabacloud.com/nlb\n";
-        for annotation in ["protocol-port: 'tcp:443'", "ip-version: DualStack", "bandwidth: 5M"] {
+        for annotation in
+            ["protocol-port: 'tcp:443'", "ip-version: DualStack", "bandwidth: 5M", "health-check-type: https"]
+        {
             lint::silent(&RULE, &nlb.replace("internal", "private"), "address-type: private", annotation);
         }
     }

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::LoadBalancer, ResourceKind::SecurityGroup],
     condition: "A load balancer, or the security group of one, carries `ack.aliyun.com` with the cluster id and `kubernetes.do.not.delete` with a value that is derived from no Service's UID. Without `default/kubernetes` and a Service of kube-system, they do not cover all namespaces, and the rule does not apply.",
-    impact: "it costs money, counts against quotas, and no controller ever deletes it",
+    impact: "it counts against quotas, a load balancer costs money, and no controller ever deletes it",
     fix: "Make sure that no DNS record leads to it, and delete it.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go#GetDefaultTags",
@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "load balancer `lb-bp1` carries `kubernetes.do.not.delete=a0f1…`, but no Service has that UID",
     reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers, Read::EcsDescribeSecurityGroups],
+    reports_leftovers: true,
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 

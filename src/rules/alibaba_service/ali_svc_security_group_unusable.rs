@@ -15,11 +15,12 @@ pub(super) const RULE: Rule = Rule {
     title: "a Service names security groups that its load balancer cannot have",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The annotation `…-loadbalancer-security-group-ids` of a Service with a Network Load Balancer that the controller creates names a security group that the regions of the nodes do not have, one of another VPC, or one that a service of Alibaba Cloud manages; or it names more than four groups, or basic and enterprise groups together. The group that the controller makes for `loadBalancerSourceRanges` (from 2.14 on) is a basic one, and counts. Not checked if the cloud configuration sets `vpcid` and `vswitchid`.",
+    condition: "The annotation `…-loadbalancer-security-group-ids` of a Service with a Network Load Balancer that the controller creates names a security group that the regions of the nodes do not have, one of another VPC, or one that a service of Alibaba Cloud manages; or it names more than four groups, or basic and enterprise groups together. The group that the controller makes for `loadBalancerSourceRanges` (from 2.14 on) is an enterprise one, and counts. Not checked if the cloud configuration sets `vpcid` and `vswitchid`.",
     impact: "the API refuses the group, and each sync ends with `update security group ids error`: the Service stays pending, or its listeners and backends are no longer updated",
     fix: "Name at most four security groups of the nodes' VPC, all of one type.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#Update",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#CreateAssociatedSecurityGroup",
         "Alibaba Cloud NLB API, LoadBalancerJoinSecurityGroup: groups of the VPC of the load balancer",
         "Alibaba Cloud NLB documentation, Add an NLB instance to a security group: no managed groups, at most four, all of one type",
     ],
@@ -124,13 +125,13 @@ fn defect_together<'a>(
     }
     let of_them: Vec<&SecurityGroup> = all.filter(|group| named.contains(group.id.as_str())).collect();
     let of_type = |kind: &str| of_them.iter().find(|group| group.group_type.as_deref() == Some(kind));
-    let enterprise = text::printable(&of_type("enterprise")?.id);
-    let basic = match of_type("normal") {
-        Some(group) => format!("the basic group `{}`", text::printable(&group.id)),
-        None if makes_group => "source ranges, for which the controller makes a basic group".to_owned(),
+    let basic = text::printable(&of_type("normal")?.id);
+    let enterprise = match of_type("enterprise") {
+        Some(group) => format!("the enterprise group `{}`", text::printable(&group.id)),
+        None if makes_group => "source ranges, for which the controller makes an enterprise group".to_owned(),
         None => return None,
     };
-    let defect = format!("names the enterprise security group `{enterprise}` together with {basic}");
+    let defect = format!("names the basic security group `{basic}` together with {enterprise}");
     Some((defect, "name groups of one type: basic or enterprise"))
 }
 
@@ -190,18 +191,15 @@ mod tests {
         alibaba::fires(&RULE, |c| name_groups(c, 2, &["enterprise", "normal"]));
         alibaba::silent(&RULE, |c| name_groups(c, 2, &["enterprise", "enterprise"]));
         alibaba::silent(&RULE, |c| name_groups(c, 2, &["enterprise"]));
-        for types in [&[][..], &["enterprise", "enterprise", "enterprise", "enterprise"]] {
+        // The controller makes an enterprise group for source ranges.
+        for (number, types) in [(4, &[][..]), (4, &["enterprise"]), (1, &["normal"])] {
             alibaba::fires(&RULE, |c| {
-                name_groups(c, 4, types);
+                name_groups(c, number, types);
                 with_ranges(c);
             });
         }
-        alibaba::fires(&RULE, |c| {
-            name_groups(c, 1, &["enterprise"]);
-            with_ranges(c);
-        });
         alibaba::silent(&RULE, |c| {
-            name_groups(c, 3, &["normal"]);
+            name_groups(c, 3, &["enterprise"]);
             with_ranges(c);
         });
     }

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer cannot be created in the vSwitch of a Service",
     severity: RuleSeverity::depends(Severity::Error, "error; warning for one zone alone"),
     resources: &[ResourceKind::Service],
-    condition: "A Service gets a load balancer in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or one zone alone in a region in which there are vSwitches in several (a warning: the zones that the API supports are not read). A Network Load Balancer that exists is moved to the vSwitches of `…-loadbalancer-zone-maps`: only those that it cannot have are reported there, not one without a free address or one zone alone.",
+    condition: "A Service gets a load balancer in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or one zone alone in a region in which there are vSwitches in several (a warning: the zones that the API supports are not read). A Network Load Balancer that exists is moved to the vSwitches of `…-loadbalancer-zone-maps`: only those that it cannot have are reported there (in another VPC than the load balancer, in another zone, or missing).",
     impact: "the API refuses the load balancer (as with `InvalidVSwitchId.NotFound` or `VSwitchAvailableIpNotExist`), and the Service stays pending or keeps the zones that it had; one zone alone is refused where the API supports several in the region",
     fix: "Name a vSwitch of the nodes' VPC that has free addresses, with its zone.",
     sources: &[
@@ -58,7 +58,7 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
             }
         };
         for (vswitch, zone) in places(decision) {
-            let defect = misplaced(region, vswitch, zone)
+            let defect = misplaced(region, vswitch, (zone, vpc_of(region, decision)))
                 .or_else(|| (is_new(decision) && is_full(region, vswitch)).then(|| "has no free address".to_owned()));
             if let Some(defect) = defect {
                 let defect = format!("is to get vSwitch `{}`, which {defect}", text::printable(vswitch));
@@ -67,9 +67,8 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
             }
         }
         let fix = "name one vSwitch in each of two zones";
-        // A load balancer that has one zone alone was accepted once.
-        let zones =
-            zones_defect(region, decision).filter(|(severity, _)| is_new(decision) || *severity == Severity::Error);
+        // A load balancer that has these zones was accepted once.
+        let zones = zones_defect(region, decision).filter(|_| is_new(decision));
         found.extend(zones.map(|(severity, text)| violation(severity, &text, fix, "zones")));
     }
     CheckResult::counted(placed.len(), found)
@@ -98,14 +97,24 @@ fn zones_defect(view: &RegionView<'_>, decision: &Decision) -> Option<(Severity,
         .then(|| (Severity::Warning, format!("gets a Network Load Balancer in zone {} alone", text::printable(only))))
 }
 
+/// The VPC of a load balancer that exists.
+fn vpc_of<'v>(view: &'v RegionView<'_>, decision: &Decision) -> Option<&'v str> {
+    let id = decision.load_balancer_id.known()?;
+    let mut all = view.region.load_balancers.iter().flatten();
+    all.find(|one| one.id == *id)?.vpc_id.as_deref()
+}
+
 /// The place of a vSwitch that no load balancer of the Service can be in, to follow "which".
-fn misplaced(view: &RegionView<'_>, id: &str, zone: Option<&str>) -> Option<String> {
+fn misplaced(view: &RegionView<'_>, id: &str, (zone, own): (Option<&str>, Option<&str>)) -> Option<String> {
     let is_it = |one: &&VSwitch| one.id == id;
     let Some(held) = view.region.vswitches.iter().find(is_it) else {
         return Some(format!("{} does not have", view.region.name));
     };
+    if let Some(own) = own.filter(|own| *own != held.vpc_id) {
+        return Some(format!("is in VPC `{}`, but the load balancer is in `{}`", held.vpc_id, text::printable(own)));
+    }
     let vpcs: Vec<&str> = view.member_vpcs().into_iter().collect();
-    if !vpcs.is_empty() && !vpcs.contains(&held.vpc_id.as_str()) {
+    if own.is_none() && !vpcs.is_empty() && !vpcs.contains(&held.vpc_id.as_str()) {
         return Some(format!("is in VPC `{}`, but the nodes are in {}", held.vpc_id, text::list(&vpcs, 3)));
     }
     match (zone, held.zone_id.as_deref()) {
@@ -184,14 +193,15 @@ mod tests {
                 add_zone(c);
             }
         };
-        for maps in [
-            "cn-hangzhou-h:vsw-bp1,cn-hangzhou-g:vsw-bp9",
-            "cn-hangzhou-g:vsw-bp1",
-            "cn-hangzhou-h:vsw-bp1,cn-hangzhou-h:vsw-bp1",
-        ] {
+        for maps in ["cn-hangzhou-h:vsw-bp1,cn-hangzhou-g:vsw-bp9", "cn-hangzhou-g:vsw-bp1"] {
             alibaba::fires(&RULE, existing(maps));
         }
-        for maps in ["cn-hangzhou-h:vsw-bp1", "cn-hangzhou-h:vsw-bp1,cn-hangzhou-g:vsw-bp7"] {
+        // The controller finds each of two equal entries, and calls nothing.
+        for maps in [
+            "cn-hangzhou-h:vsw-bp1",
+            "cn-hangzhou-h:vsw-bp1,cn-hangzhou-g:vsw-bp7",
+            "cn-hangzhou-h:vsw-bp1,cn-hangzhou-h:vsw-bp1",
+        ] {
             alibaba::silent(&RULE, existing(maps));
         }
     }
