@@ -15,6 +15,8 @@ pub struct TableOptions {
     pub width: usize,
     /// True to use colours.
     pub color: bool,
+    /// True to link rules and resources, as the terminal can (OSC 8).
+    pub links: bool,
     /// True to show everything instead of folding long lists.
     pub verbose: bool,
     /// Severity from which a finding fails a test; without one, that of a warning.
@@ -73,6 +75,14 @@ impl Painter {
     pub(crate) fn bad(self, text: &str) -> String {
         self.paint(Style::new().fg_color(Some(AnsiColor::Red.into())), text)
     }
+}
+
+/// Text that leads to a page, if the terminal shows links.
+/// Source: "Hyperlinks in terminal emulators" (OSC 8), <https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda>.
+pub(super) fn linked(text: &str, target: Option<&str>, options: &TableOptions) -> String {
+    // Characters beyond those of an address would end the sequence.
+    let target = target.filter(|target| options.links && target.chars().all(|c| c.is_ascii_graphic()));
+    target.map_or_else(|| text.to_owned(), |target| format!("\x1b]8;;{target}\x1b\\{text}\x1b]8;;\x1b\\"))
 }
 
 /// Creates a table in the common layout.

@@ -10,8 +10,10 @@ use crate::rules::{self, Outcome};
 use crate::text;
 use crate::transition::Call;
 
+use super::console::console_link;
 use super::roles::roles;
-use super::style::{NARROW, Painter, TableOptions, fact, paragraph};
+use super::rule_page;
+use super::style::{NARROW, Painter, TableOptions, fact, linked, paragraph};
 
 /// Maximum number of findings of one rule that are shown in full before the rest is folded.
 const SHOWN_PER_RULE: usize = 5;
@@ -188,10 +190,17 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
     }
 }
 
+/// The code or document that decides a rule.
+fn decided_in(rule: &str) -> Option<String> {
+    rule_page::sources(rule).iter().find_map(|source| rule_page::link(source))
+}
+
 fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Painter, options: &TableOptions) {
     let same = finding.more();
-    let mut resource = short_id(&finding.resource.id).into_owned();
-    if let Some(name) = finding.resource.name.as_deref().filter(|name| !resource.ends_with(name)) {
+    let console = console_link(&finding.resource);
+    let mut resource = linked(&short_id(&finding.resource.id), console.as_deref(), options);
+    let shown = short_id(&finding.resource.id);
+    if let Some(name) = finding.resource.name.as_deref().filter(|name| !shown.ends_with(name)) {
         let _ = write!(resource, " ({})", text::printable(name));
     }
     if same > 0 {
@@ -202,7 +211,7 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
         page,
         "\n{}{change} {}  {resource}",
         painter.severity(finding.severity, finding.severity.name()),
-        painter.bold(&text::printable(&finding.rule))
+        linked(&painter.bold(&text::printable(&finding.rule)), decided_in(&finding.rule).as_deref(), options)
     );
     let mut paragraph = |label: &str, body: &str| paragraph(page, label, body, painter, options);
     paragraph("what", &finding.message);

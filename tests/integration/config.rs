@@ -589,7 +589,11 @@ fn waived_findings_stay_in_every_format_and_count_in_none() {
     for format in ReportFormat::value_variants() {
         let mut bytes = Vec::new();
         format
-            .write(&report, &TableOptions { width: 120, color: false, verbose: false, threshold: None }, &mut bytes)
+            .write(
+                &report,
+                &TableOptions { width: 120, color: false, links: false, verbose: false, threshold: None },
+                &mut bytes,
+            )
             .unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let (open, waived): (Vec<(&str, usize)>, &[&str]) = match format {

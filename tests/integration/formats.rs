@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::ValueEnum;
 use serde_json::Value;
 use tagaudit::internals::finding::Severity;
-use tagaudit::internals::inventory::{Gap, Read};
+use tagaudit::internals::inventory::{Gap, Read, Subnet};
 use tagaudit::internals::render::{FileFormat, FindingsFormat, ReportFormat, TableOptions};
 use tagaudit::internals::report::{Report, ResourceRef};
 use tagaudit::internals::rules::{Outcome, RULES};
@@ -29,7 +29,11 @@ const FORMATS: [ReportFormat; 8] = [
 fn page(report: &Report, format: ReportFormat) -> String {
     let mut bytes = Vec::new();
     format
-        .write(report, &TableOptions { width: 120, color: false, verbose: false, threshold: None }, &mut bytes)
+        .write(
+            report,
+            &TableOptions { width: 120, color: false, links: false, verbose: false, threshold: None },
+            &mut bytes,
+        )
         .unwrap();
     String::from_utf8(bytes).unwrap()
 }
@@ -450,6 +454,50 @@ fn the_map_shows_every_node_subnet_and_security_group() {
         let counted: usize = report.topology.iter().flat_map(|vpc| &vpc.nodes).map(|group| group.count).sum();
         assert_eq!(numbers(" × ") + numbers(" more node"), counted, "{name}");
     }
+}
+
+/// A large cluster is a table, in which no subnet with findings or nodes is left out; the drawing is folded behind it.
+#[test]
+fn a_large_cluster_is_a_table_before_its_drawing() {
+    let world = worlds::all().into_iter().find(|world| world.name == "clean-rke2").unwrap();
+    let mut inventory = world.inventory;
+    let region = &mut inventory.accounts[0].regions[0];
+    let template = region.instances.iter().find(|instance| instance.id.contains("wk")).unwrap().clone();
+    let home = region.subnets.iter().find(|subnet| Some(&subnet.id) == template.subnet_id.as_ref()).unwrap().clone();
+    for number in 0..150 {
+        let mut instance = template.clone();
+        instance.id = format!("i-0many{number:03}");
+        // More subnets than the drawing has room for, each with ten nodes; one node lacks its tags.
+        instance.subnet_id = Some(format!("subnet-0many{:02}", number / 10));
+        if number == 149 {
+            instance.tags.retain(|tag| !tag.key.starts_with("kubernetes.io/"));
+        }
+        region.instances.push(instance);
+    }
+    for number in 0..15 {
+        region.subnets.push(Subnet { id: format!("subnet-0many{number:02}"), ..home.clone() });
+    }
+    inventory.canonicalise();
+    let report = Report::new(&fixtures::report(&inventory, world.cluster_id, None));
+    let text = page(&report, ReportFormat::Html);
+    let (table, drawing) = text.split_once("<summary>Drawing</summary>").unwrap();
+    let table = table.split_once("<table class=\"sortable nodes\">").unwrap().1;
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("<tr><td>")).collect();
+    for number in 0..15 {
+        let row = rows.iter().find(|row| row.contains(&format!("subnet-0many{number:02}"))).unwrap();
+        let wrong = usize::from(number == 14);
+        assert!(
+            row.contains(&format!("<td>10</td><td class=\"{}\">{wrong}</td>", if wrong > 0 { "error" } else { "dim" })),
+            "{row}"
+        );
+        assert_eq!(row.contains("data-find=\"i-0many149\""), wrong > 0, "{row}");
+        assert!(row.contains(&format!("{} × worker", 10 - wrong)), "{row}");
+    }
+    assert!(drawing.contains("<svg"), "the drawing stays");
+    // A small one is drawn alone.
+    let small = worlds::all().into_iter().find(|world| world.name == "clean-rke2").unwrap();
+    let report = Report::new(&fixtures::report(&small.inventory, small.cluster_id, None));
+    assert!(!page(&report, ReportFormat::Html).contains("sortable nodes"));
 }
 
 /// Policies in files: the same numbers in every format, and the places of the file in SARIF.

@@ -122,6 +122,33 @@ pub(crate) struct World {
     client: Option<u32>,
     /// Number of writes so far, dry runs left out.
     writes: usize,
+    /// The limits of Elastic Load Balancing, if they apply.
+    throttle: Option<Throttle>,
+}
+
+/// Calls of Elastic Load Balancing that are left, of each version of its API, and the number that was refused.
+/// Source: Elastic Load Balancing User Guide, Request throttling for the ELB API: 40 at once, then 10 per second.
+#[derive(Debug, Default)]
+struct Throttle {
+    left: HashMap<String, (f64, Instant)>,
+    refused: usize,
+}
+
+impl Throttle {
+    /// True if a call of a version exceeds its limit.
+    fn refuses(&mut self, version: &str) -> bool {
+        let now = Instant::now();
+        let (left, at) = self.left.entry(version.to_owned()).or_insert((40.0, now));
+        *left = (*left + now.duration_since(*at).as_secs_f64() * 10.0).min(40.0);
+        *at = now;
+        let is_over = *left < 1.0;
+        if is_over {
+            self.refused += 1;
+        } else {
+            *left -= 1.0;
+        }
+        is_over
+    }
 }
 
 /// Action, number of its call, and what happens then.
@@ -184,6 +211,16 @@ impl Mock {
 
     pub(crate) fn latency(self, latency: Duration) -> Self {
         self.change(|world| world.latency = latency)
+    }
+
+    /// Applies the limits of Elastic Load Balancing.
+    pub(crate) fn throttled(self) -> Self {
+        self.change(|world| world.throttle = Some(Throttle::default()))
+    }
+
+    /// Number of calls that exceeded them.
+    pub(crate) fn refused(&self) -> usize {
+        self.world.lock().unwrap().throttle.as_ref().map_or(0, |throttle| throttle.refused)
     }
 
     pub(crate) fn disable_region(self, region: &str) -> Self {
@@ -442,6 +479,12 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
             return Answer::Body(503, error_body(service, "RequestLimitExceeded", "Request limit exceeded."));
         }
         _ => {}
+    }
+    let is_of_balancing = service == "elasticloadbalancing" && action.starts_with("Describe");
+    if let Some(throttle) = world.throttle.as_mut().filter(|_| is_of_balancing)
+        && throttle.refuses(parameters.get("Version").map_or("", String::as_str))
+    {
+        return Answer::Body(400, error_body(service, "Throttling", "Rate exceeded"));
     }
     if service == "ec2" && world.disabled_regions.iter().any(|disabled| disabled == region) {
         let text = "AWS was not able to validate the provided access credentials";

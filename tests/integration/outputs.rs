@@ -52,6 +52,29 @@ fn colours_are_forced_where_there_is_no_terminal() {
     assert!(!shown(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")]));
 }
 
+/// A link leads to what decides a rule and to the console; a file and a terminal without colours have none.
+#[test]
+fn links_are_shown_where_the_terminal_takes_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.txt").display().to_string();
+    let shown = |variables: &[(&str, &str)], more: &[&str]| {
+        let scan = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", "table"];
+        let mut scan = [&scan[..], more].concat();
+        scan.extend(["--color", "always"]);
+        let output = command().current_dir(path("")).args(scan).envs(variables.iter().copied()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let page = shown(&[("FORCE_HYPERLINK", "1")], &[]);
+    assert!(page.contains("\u{1b}]8;;https://github.com/"), "{page}");
+    assert!(page.contains("\u{1b}]8;;https://us-east-1.console.aws.amazon.com/"), "{page}");
+    assert_eq!(page.matches("\u{1b}]8;;").count() % 2, 0, "each link ends");
+    for (variables, more) in [(&[("FORCE_HYPERLINK", "0")][..], &[][..]), (&[("FORCE_HYPERLINK", "1")], &["-o", &file])]
+    {
+        assert!(!shown(variables, more).contains("\u{1b}]8;;"));
+    }
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("\u{1b}]8;;"));
+}
+
 /// A finding below the threshold leaves the exit code 0, and fails no test.
 #[test]
 fn tests_fail_from_the_threshold_on() {

@@ -113,7 +113,11 @@ fn whole() -> ReportSet {
 pub(crate) fn page(set: &ReportSet, format: ReportFormat) -> String {
     let mut page = Vec::new();
     format
-        .write_set(set, &TableOptions { width: 120, color: false, verbose: false, threshold: None }, &mut page)
+        .write_set(
+            set,
+            &TableOptions { width: 120, color: false, links: false, verbose: false, threshold: None },
+            &mut page,
+        )
         .unwrap();
     String::from_utf8(page).unwrap()
 }
@@ -131,7 +135,7 @@ fn a_set_in_every_format() {
     }
     let narrow = {
         let mut page = Vec::new();
-        let options = TableOptions { width: 60, color: false, verbose: false, threshold: None };
+        let options = TableOptions { width: 60, color: false, links: false, verbose: false, threshold: None };
         ReportFormat::Table.write_set(&set, &options, &mut page).unwrap();
         String::from_utf8(page).unwrap()
     };
@@ -631,7 +635,11 @@ fn targets_that_have_to_be_there_and_are_not_were_not_audited() {
     let report = report_in("clean-rke1", account, READ);
     let mut page = Vec::new();
     ReportFormat::Json
-        .write(&report, &TableOptions { width: 80, color: false, verbose: false, threshold: None }, &mut page)
+        .write(
+            &report,
+            &TableOptions { width: 80, color: false, links: false, verbose: false, threshold: None },
+            &mut page,
+        )
         .unwrap();
     let file = folder.write("one.json", std::str::from_utf8(&page).unwrap());
     let wanted = json!([{"account": account, "cluster-ids": [report.cluster_id]}]).to_string();

@@ -121,8 +121,10 @@ pub(in crate::cli) fn emit(
         ColorChoice::Never => false,
         ColorChoice::Auto => is_forced() || anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
     };
+    // A terminal without colours shows no links either.
+    let links = color && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout);
     finish(write(
-        TableOptions { width: table_width(), color, verbose, threshold },
+        TableOptions { width: table_width(), color, links, verbose, threshold },
         &mut io::BufWriter::new(stdout.lock()),
     ))
 }
@@ -147,7 +149,13 @@ fn pending(
         return Err(Failure::usage("`-o -` does not name a file").help("omit -o to write to standard output"));
     }
     let color = terminal.color == ColorChoice::Always;
-    let options = TableOptions { width: FILE_WIDTH, color, verbose: terminal.verbose, threshold: terminal.threshold };
+    let options = TableOptions {
+        width: FILE_WIDTH,
+        color,
+        links: false,
+        verbose: terminal.verbose,
+        threshold: terminal.threshold,
+    };
     PendingFile::create(path, access, |out| write(&options, out)).map_err(|error| unwritten(path, &error))
 }
 

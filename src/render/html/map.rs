@@ -12,6 +12,7 @@ use crate::topology::{NodeGroup, Part, SubnetPart, VpcTopology};
 use super::markup::Markup;
 
 mod layout;
+mod matrix;
 
 use layout::{Layout, Placed, worst_severity};
 
@@ -58,7 +59,13 @@ pub(super) fn map(page: &mut Markup, report: &Report) {
     page.raw("</p>\n");
     let marks = marks(report);
     for vpc in &report.topology {
+        let is_large = matrix::is_large(vpc);
+        if is_large {
+            matrix::matrix(page, vpc, &marks);
+            page.raw("<details><summary>Drawing</summary>\n");
+        }
         Drawing { page, marks: &marks, vpc }.draw();
+        page.raw(if is_large { "</details>\n" } else { "" });
     }
 }
 

@@ -100,7 +100,7 @@ for (const part of document.querySelectorAll('[data-find]')) {
 }
 // From a finding to its place on the map.
 const places = new Map();
-for (const part of document.querySelectorAll('.map [data-find]')) {
+for (const part of document.querySelectorAll('.nodes [data-find], .map [data-find]')) {
   for (const id of part.dataset.find.split(' ')) if (!places.has(id)) places.set(id, part);
 }
 for (const row of places.size > 0 ? rows : []) {
@@ -112,7 +112,8 @@ for (const row of places.size > 0 ? rows : []) {
     button.className = 'place';
     button.textContent = 'show on the map';
     button.addEventListener('click', () => {
-      for (const old of document.querySelectorAll('.map .found')) old.classList.remove('found');
+      for (const old of document.querySelectorAll('.found')) old.classList.remove('found');
+      for (let part = place; part; part = part.parentElement) if (part.tagName === 'DETAILS') part.open = true;
       place.classList.add('found');
       place.scrollIntoView({ block: 'center', inline: 'center' });
       place.focus({ preventScroll: true });
