@@ -11,6 +11,7 @@ mod creation;
 mod decision;
 pub(crate) mod existing;
 pub(crate) mod failures;
+mod go_json;
 mod limits;
 pub(crate) mod load_balancer_controller;
 mod names;

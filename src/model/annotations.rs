@@ -98,20 +98,9 @@ pub(super) fn go_number_error(raw: &str) -> String {
     format!("strconv.ParseInt: parsing {}: {why}", go_quoted(raw))
 }
 
-/// The error of Go's `json.Unmarshal`. One that is not rebuilt to its end is `…`.
-pub(super) fn go_json_error(raw: &str, error: &serde_json::Error) -> String {
-    if error.is_eof() {
-        return "unexpected end of JSON input".to_owned();
-    }
-    let first = raw.trim_start_matches([' ', '\t', '\r', '\n']).chars().next();
-    match first {
-        Some(c)
-            if error.is_syntax() && !matches!(c, '{' | '[' | '"' | '-' | 't' | 'f' | 'n') && !c.is_ascii_digit() =>
-        {
-            format!("invalid character '{c}' looking for beginning of value")
-        }
-        _ => "…".to_owned(),
-    }
+/// The error of Go's `json.Unmarshal`: that of the syntax, or `…` for a value of another type than expected.
+pub(super) fn go_json_error(raw: &str) -> String {
+    super::go_json::syntax_error(raw).unwrap_or_else(|| "…".to_owned())
 }
 
 /// Annotations with a common prefix.

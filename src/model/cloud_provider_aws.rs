@@ -210,8 +210,9 @@ impl<'a> Request<'a> {
         );
         self.validate_annotations()?;
         decision.step("error", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer");
+        self.validate_ports_together()?;
         let early_ranges = if self.config.is_since(35, 0) { Some(self.source_ranges()?) } else { None };
-        self.validate_ports()?;
+        self.validate_each_port()?;
         decision.step("targets", "kubernetes/cloud-provider controllers/service/controller.go#stableNodeSetPredicates");
         decision
             .step("targets", "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#findInstancesForELB");

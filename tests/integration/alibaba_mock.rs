@@ -1075,10 +1075,13 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
         }
         "ecs:DescribeDisks" => {
             let items = region.disks.iter().map(|one| {
-                json!({"DiskId": one.id, "DiskName": one.name.clone().unwrap_or_default(), "Status": one.status,
-                    "InstanceId": one.instance_id.clone().unwrap_or_default(),
-                    "Size": one.storage.as_ref().map(|held| held.gib), "Category": one.storage.as_ref().map(|held| &held.kind),
-                    "Tags": ecs_tags(&one.tags)})
+                let mut disk = json!({"DiskId": one.id, "DiskName": one.name.clone().unwrap_or_default(), "Status": one.status,
+                    "InstanceId": one.instance_id.clone().unwrap_or_default(), "Tags": ecs_tags(&one.tags)});
+                if let Some(held) = &one.storage {
+                    disk["Size"] = held.gib.into();
+                    disk["Category"] = held.kind.clone().into();
+                }
+                disk
             });
             list(items.collect(), ("Disks", "Disk"), true)
         }

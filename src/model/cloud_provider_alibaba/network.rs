@@ -11,7 +11,14 @@ use super::{Request, within};
 const LOCAL: &str = "build lb local model error: ";
 
 /// Prefix of what it finds wrong about the load balancer.
-const APPLY: &str = "apply model error: update nlb attribute error: ";
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/nlbv2/model_applier.go#Apply`, at its tags.
+fn apply(request: &Request<'_>) -> &'static str {
+    match () {
+        () if request.is_since(12) => "apply model error: update nlb attribute error: ",
+        () if request.is_since(6) => "apply model error: ",
+        () => "apply model error: reconcile nlb attribute error: ",
+    }
+}
 
 /// The steps of the controller, in order.
 pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> {
@@ -21,10 +28,20 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
         "error",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/listeners.go#buildListenerFromServicePort",
     );
-    let protocols =
-        request.network_listeners(decision).map_err(within(&format!("{LOCAL}build nlb listener error: ")))?;
+    let listeners = request.network_listeners(decision);
     decision.listeners_written = Answer::Is(request.writes_listeners());
-    server_groups(request, decision, &protocols).map_err(within(&format!("{LOCAL}builid nlb server group error: ")))?;
+    if request.is_since(11) {
+        let protocols = listeners.map_err(within(&format!("{LOCAL}build nlb listener error: ")))?;
+        let in_groups = format!("{LOCAL}builid nlb server group error: ");
+        server_groups(request, decision, &protocols).map_err(within(&in_groups))?;
+    } else {
+        // Until v2.10 the server groups come first, and the words are changed over.
+        let assumed = || request.service.ports.iter().map(|port| port.protocol.clone()).collect();
+        let protocols = listeners.as_ref().map_or_else(|_| assumed(), Vec::clone);
+        let in_groups = format!("{LOCAL}build nlb server group error: ");
+        server_groups(request, decision, &protocols).map_err(within(&in_groups))?;
+        listeners.map_err(within(&format!("{LOCAL}builid nlb listener error: ")))?;
+    }
     decision.step(
         "load_balancer_id",
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/nlb/loadbalancer.go#FindNLB",
@@ -39,7 +56,7 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
                 decision.scheme = own.as_deref().map_or(Answer::Unknown, scheme);
             }
             if request.is_reused() {
-                request.check_reusable(held, APPLY)?;
+                request.check_reusable(held, apply(request))?;
             }
             for name in
                 ["ip-version", "resource-group-id"].into_iter().filter(|name| !request.annotation(name).is_empty())
@@ -51,7 +68,7 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
             Ok(())
         }
         Found::New => {
-            request.check_status(APPLY, decision)?;
+            request.check_status(apply(request), decision)?;
             if decision.scheme == Answer::Unknown {
                 return Stop::unknown("error", "`address-type` is neither `internet` nor `intranet`: the API decides");
             }

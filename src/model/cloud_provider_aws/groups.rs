@@ -93,21 +93,23 @@ impl<'a> Request<'a> {
             held => held,
         };
         let exists = matches!(held, Held::NotRead);
+        // Until v1.36.1 an existing one is kept as it is before the mode is read.
+        let keeps_all = !self.config.is_since(36, 2);
         if let Held::One(balancer) = held
-            && (mode.is_none() || mode == Some("Managed") && balancer.security_groups.is_empty())
+            && (keeps_all || mode.is_none() || mode == Some("Managed") && balancer.security_groups.is_empty())
         {
             decision.lb_groups = Answer::Is(balancer.security_groups.clone());
             return Ok(());
         }
         match mode {
             Some("Managed") => {}
-            Some(other) => {
+            Some(other) if !(exists && keeps_all) => {
                 return Stop::error(format!(
                     "error ensuring NLB security group: error checking NLB security group mode: invalid NLB security group mode: {}. Expected: \"Managed\"",
                     go_quoted(other)
                 ));
             }
-            None if exists => {
+            _ if exists => {
                 decision.note_unknown(
                     "lb_groups",
                     "an existing load balancer keeps its groups, and load balancers were not read",
@@ -115,7 +117,7 @@ impl<'a> Request<'a> {
                 decision.lb_groups = Answer::Unknown;
                 return Ok(());
             }
-            None => {
+            _ => {
                 decision.lb_groups = Answer::Is(Vec::new());
                 return Ok(());
             }

@@ -2,6 +2,8 @@
 //! Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration`,
 //! `aws_loadbalancer.go#ensureLoadBalancerHealthCheck`, `#getExpectedHealthCheck`, `#ValidateHealthCheck`.
 
+use std::num::IntErrorKind;
+
 use super::{Request, Stop};
 use crate::model::annotations::go_quoted;
 use crate::model::decision::HealthCheck;
@@ -82,17 +84,12 @@ impl Request<'_> {
     /// Healthy threshold, interval, timeout and unhealthy threshold, or the inner error.
     fn numbers_of_clb(&self) -> Result<[i64; 4], Refused> {
         let mut read = [2, 10, 5, 6];
-        for (value, (suffix, ..)) in read.iter_mut().zip(NUMBERS) {
+        // Healthy threshold, unhealthy threshold, timeout, interval: the first that does not parse is the error.
+        for at in [0, 3, 2, 1] {
+            let (Some(value), Some((suffix, ..))) = (read.get_mut(at), NUMBERS.get(at)) else { continue };
             if let Some(raw) = self.annotation(suffix) {
-                match raw.parse() {
-                    Ok(number) => *value = number,
-                    Err(_) => {
-                        return Err(Refused(format!(
-                            "failed parsing health check annotation value: strconv.ParseInt: parsing {}: invalid syntax",
-                            go_quoted(raw)
-                        )));
-                    }
-                }
+                *value = integer(raw)
+                    .map_err(|why| Refused(format!("failed parsing health check annotation value: {why}")))?;
             }
         }
         let low: Vec<(&str, i64)> = read
@@ -168,12 +165,7 @@ impl Request<'_> {
             own.clone_into(&mut protocol);
         }
         if let Some(raw) = own_port.filter(|raw| *raw != TRAFFIC_PORT) {
-            match raw.parse() {
-                Ok(number) => port = number,
-                Err(_) => {
-                    return Stop::error(format!("strconv.ParseInt: parsing {}: invalid syntax", go_quoted(raw)));
-                }
-            }
+            port = integer(raw).or_else(Stop::error)?;
         }
         if matches!(protocol.to_uppercase().as_str(), "HTTP" | "HTTPS") {
             if path.is_empty() {
@@ -190,6 +182,16 @@ impl Request<'_> {
         let target = Some(format!("{protocol}:{port}{path}"));
         Ok(HealthCheck { target, interval, timeout, healthy, unhealthy, ..HealthCheck::default() })
     }
+}
+
+/// A number, or the error of Go.
+/// Source: Go `strconv.ParseInt`.
+fn integer(raw: &str) -> Result<i64, String> {
+    raw.parse::<i64>().map_err(|error| {
+        let is_range = matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow);
+        let why = if is_range { "value out of range" } else { "invalid syntax" };
+        format!("strconv.ParseInt: parsing {}: {why}", go_quoted(raw))
+    })
 }
 
 /// The text of the controller's checks.

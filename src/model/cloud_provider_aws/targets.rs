@@ -82,7 +82,7 @@ impl<'a> Request<'a> {
         if !config.is_since(21, 0) && node.labels.contains_key(MASTER) {
             return Some(format!("it has the label `{MASTER}`"));
         }
-        if config.is_since(22, 0) && node.taints.iter().any(|taint| taint.key == AUTOSCALER_TAINT) {
+        if config.is_since(21, 1) && node.taints.iter().any(|taint| taint.key == AUTOSCALER_TAINT) {
             return Some(format!("it has the taint `{AUTOSCALER_TAINT}`"));
         }
         (!self.ignores_readiness() && node.is_ready != Some(true)).then(|| "it is not ready".to_owned())
@@ -91,7 +91,8 @@ impl<'a> Request<'a> {
     /// True if Nodes that are not ready stay targets.
     fn ignores_readiness(&self) -> bool {
         let config = self.config;
-        config.is_since(27, 0) && config.has_stable_nodes || config.is_since(25, 0) && self.service.is_local
+        let of_local = config.is_since(25, 0) && !config.is_since(29, 0) && self.service.is_local;
+        config.is_since(27, 0) && config.has_stable_nodes || of_local
     }
 
     /// The instance of a Node, or the reason for which the controller skips it.

@@ -109,24 +109,37 @@ impl Request<'_> {
         Ok(())
     }
 
-    /// Source: `pkg/providers/v1/aws.go#EnsureLoadBalancer`, `#checkMixedProtocol`, `#checkProtocol`.
-    pub(super) fn validate_ports(&self) -> Result<(), Stop> {
+    /// True if the ports have several protocols.
+    fn has_mixed_protocols(&self) -> bool {
+        let mut protocols = self.service.ports.iter().map(|port| &port.protocol);
+        let first = protocols.next();
+        protocols.any(|other| Some(other) != first)
+    }
+
+    /// What is checked before the source ranges, since v1.35.
+    /// Source: `pkg/providers/v1/aws.go#EnsureLoadBalancer`, `#checkMixedProtocol`.
+    pub(super) fn validate_ports_together(&self) -> Result<(), Stop> {
         let service = self.service;
         if service.has_client_affinity {
             return Stop::error("unsupported load balancer affinity: ClientIP");
         }
-        let Some(first) = service.ports.first() else {
+        if service.ports.is_empty() {
             return Stop::error("requested load balancer with no ports");
-        };
-        let is_mixed = service.ports.iter().any(|port| port.protocol != first.protocol);
-        if is_mixed && self.config.is_since(22, 0) {
+        }
+        if self.has_mixed_protocols() && self.config.is_since(22, 0) {
             return Stop::error("mixed protocol is not supported for LoadBalancer");
         }
+        Ok(())
+    }
+
+    /// Source: `pkg/providers/v1/aws.go#EnsureLoadBalancer`, `#checkProtocol`.
+    pub(super) fn validate_each_port(&self) -> Result<(), Stop> {
+        let service = self.service;
         let protocols: &[&str] = if self.is_nlb { &["TCP", "UDP"] } else { &["TCP"] };
         if let Some(port) = service.ports.iter().find(|port| !protocols.contains(&port.protocol.as_str())) {
             return Stop::error(format!("Protocol {} not supported by LoadBalancer", port.protocol));
         }
-        if is_mixed {
+        if self.has_mixed_protocols() {
             return Stop::unknown(
                 "error",
                 "load balancers of several protocols, which v1.21 and earlier create, are not modelled",
@@ -168,7 +181,8 @@ impl Request<'_> {
         }
         let name = self.service.ports.iter().find(|port| port.port == number).map_or("", |port| port.name.as_str());
         let name = if self.is_nlb { name.to_owned() } else { name.to_lowercase() };
-        list.split(',').any(|one| one.parse::<i64>() == Ok(number) || one.to_lowercase() == name && !name.is_empty())
+        // An item is compared as it is written.
+        list.split(',').any(|one| one.parse::<i64>() == Ok(number) || one == name && !name.is_empty())
     }
 
     /// Attributes of a Network Load Balancer, after it is created.

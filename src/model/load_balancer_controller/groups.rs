@@ -223,7 +223,7 @@ pub(super) fn node_groups(
 ) -> Result<Vec<String>, Stop> {
     let key = tags::cluster_key(config.cluster_name);
     let wanted = if config.is_since(2, 7) { config.target_group_tags() } else { std::collections::BTreeMap::new() };
-    let expected = if config.is_since(2, 8) { "expected" } else { "expect" };
+    let expected = if config.is_since(2, 7) { "expected" } else { "expect" };
     let mut found = Vec::new();
     let mut errors = Vec::new();
     world.must_have(Read::DescribeInstances, "targets")?;

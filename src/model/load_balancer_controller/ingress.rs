@@ -121,13 +121,24 @@ pub(crate) fn decide_groups(world: World<'_>, config: &Config<'_>) -> Vec<Decisi
     }
     for document in world.evidence.documents_by_kind(DocumentKind::Ingress) {
         let Some((group, name)) = class::protected(document.object()) else { continue };
-        if let Some(group) = groups.get_mut(&(true, group.to_owned())) {
+        if let Some(group) = group.and_then(|group| groups.get_mut(&(true, group.to_owned()))) {
             group.protected.get_or_insert_with(|| name.to_owned());
+            continue;
+        }
+        // Nothing else is in its group.
+        let object = ingress_name(document.object(), world.given.namespace);
+        if let Some(alone) = decisions.iter_mut().find(|one| one.object == object) {
+            alone.handled = true;
+            alone.stopped(Stop::Error(still_protected(name)));
         }
     }
     decisions.extend(groups.into_values().map(|group| decide(world, config, group)));
     decisions.sort_by(|a, b| a.object.cmp(&b.object));
     decisions
+}
+
+fn still_protected(name: &str) -> String {
+    format!("deletion_protection is enabled, cannot delete the ingress: {name}")
 }
 
 /// A group with what was decided so far.
@@ -223,7 +234,7 @@ impl Request<'_> {
     fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
         if let Some(name) = &self.group.protected {
             decision.step("error", "aws-load-balancer-controller pkg/ingress/model_builder.go#run");
-            return Stop::error(format!("deletion_protection is enabled, cannot delete the ingress: {name}"));
+            return Stop::error(still_protected(name));
         }
         decision.step(
             "error",
@@ -251,7 +262,12 @@ impl Request<'_> {
             "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerSecurityGroups",
         );
         let groups = self.groups(decision, &listeners, is_dual_stack)?;
+        // The tags of a group that the controller creates come before the attributes.
+        if matches!(decision.new_group, Answer::Is(Some(_))) {
+            self.validate_tags()?;
+        }
         self.validate_attributes()?;
+        self.validate_tags()?;
         decision.step(
             "name",
             "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerName",

@@ -10,7 +10,7 @@ use crate::service_annotations::PREFIX;
 use super::groups::Groups;
 use super::subnets::Search;
 use super::{Config, Kind, Scheme, Stop, default_scheme};
-use crate::model::annotations::Annotations;
+use crate::model::annotations::{Annotations, go_quoted, parse_bool};
 use crate::model::creation::{Creation, ListenerRules};
 use crate::model::decision::{Answer, Decision, ModelledController, ObjectName, Presence};
 use crate::model::names;
@@ -21,13 +21,10 @@ mod listeners;
 mod openings;
 
 /// Annotations with which the controller can fail, and that are not modelled: a name, or the start of several.
-const NOT_MODELLED: [&str; 8] = [
+const NOT_MODELLED: [&str; 5] = [
     "actions.",
-    "aws-load-balancer-alpn-policy",
     "aws-load-balancer-enable-prefix-for-ipv6-source-nat",
-    "aws-load-balancer-inbound-sg-rules-on-private-link-traffic",
     "aws-load-balancer-listener-attributes.",
-    "aws-load-balancer-proxy-protocol-per-target-group",
     "aws-load-balancer-quic-enabled-ports",
     "aws-load-balancer-source-nat-ipv6-prefixes",
 ];
@@ -59,6 +56,10 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
     decision.requested = service.is_load_balancer();
     decision.step("handled", "aws-load-balancer-controller pkg/service/service_utils.go#IsServiceSupported");
     if !is_supported(config, service) {
+        if let Err(stop) = check_deletion(config, service) {
+            decision.handled = true;
+            decision.stopped(stop);
+        }
         return decision;
     }
     decision.handled = true;
@@ -96,6 +97,28 @@ pub(crate) fn decide(world: World<'_>, config: &Config<'_>, service: &Service) -
     decision
 }
 
+/// Finalizer of a Service with a load balancer.
+/// Source: `pkg/shared_constants/finalizers.go#ServiceFinalizer`.
+const FINALIZER: &str = "service.k8s.aws/resources";
+
+/// A load balancer with deletion protection is not deleted: the Service keeps its finalizer.
+/// Source: `pkg/service/model_builder.go#run`, `#getDeletionProtectionViaAnnotation`.
+fn check_deletion(config: &Config<'_>, service: &Service) -> Result<(), Stop> {
+    if !service.finalizers.iter().any(|one| one == FINALIZER) || !config.gate("EnableServiceController", true) {
+        return Ok(());
+    }
+    let annotations = Annotations { all: &service.annotations, prefix: PREFIX, has_escapes: config.has_escapes() };
+    let attributes = annotations.map("aws-load-balancer-attributes")?;
+    let Some(raw) = attributes.get("deletion_protection.enabled") else { return Ok(()) };
+    match parse_bool(raw) {
+        Some(true) => {
+            Stop::error(format!("deletion_protection is enabled, cannot delete the service: {}", service.name))
+        }
+        Some(false) => Ok(()),
+        None => Stop::error(format!("strconv.ParseBool: parsing {}: invalid syntax", go_quoted(raw))),
+    }
+}
+
 /// True if the controller takes a Service.
 pub(crate) fn is_supported(config: &Config<'_>, service: &Service) -> bool {
     let watches = config.flag("watch-namespace").is_none_or(|only| only.is_empty() || only == service.namespace);
@@ -126,11 +149,16 @@ impl Request<'_> {
         );
         let scheme = self.scheme(held)?;
         decision.scheme = Answer::Is(scheme.name());
-        let ip_address_type = match self.annotations.get("aws-load-balancer-ip-address-type") {
-            None => "ipv4",
-            Some(known @ ("ipv4" | "dualstack")) => known,
-            Some(other) => return Stop::error(format!("unknown IPAddressType: {other}")),
+        let (ip_address_type, unknown_type) = match self.annotations.get("aws-load-balancer-ip-address-type") {
+            None => ("ipv4", None),
+            Some(known @ ("ipv4" | "dualstack")) => (known, None),
+            Some(other) => ("ipv4", Some(Stop::error(format!("unknown IPAddressType: {other}")))),
         };
+        // Until v3.4 the subnets come first.
+        let checks_type_first = self.config.is_since(3, 5);
+        if let Some(refused) = unknown_type.clone().filter(|_| checks_type_first) {
+            return refused;
+        }
         decision.ip_address_type = Answer::Is(ip_address_type.to_owned());
         decision.step(
             "subnets",
@@ -166,6 +194,10 @@ impl Request<'_> {
             },
         };
         decision.subnets = Answer::Is(subnets.iter().map(|subnet| subnet.id.clone()).collect());
+        if let Some(refused) = unknown_type {
+            decision.ip_address_type = Answer::NotReached;
+            return refused;
+        }
         self.validate_attributes()?;
         decision.step(
             "lb_groups",
@@ -176,6 +208,15 @@ impl Request<'_> {
         let managed = self.config.list("external-managed-tags");
         if let Some(key) = tags.keys().find(|key| managed.contains(key)) {
             return Stop::error(format!("external managed tag key {key} cannot be specified on Service"));
+        }
+        // Since v2.8.
+        let suffix = "aws-load-balancer-inbound-sg-rules-on-private-link-traffic";
+        if let Some(other) =
+            self.annotations.get(suffix).filter(|one| self.config.is_since(2, 8) && !matches!(*one, "on" | "off"))
+        {
+            return Stop::error(format!(
+                "Invalid value for securityGroupsInboundRulesOnPrivateLink status: {other}, value must be one of [on, off]"
+            ));
         }
         self.validate_addresses(scheme, &subnets, is_dual_stack)?;
         decision.step(
@@ -202,8 +243,6 @@ impl Request<'_> {
 
     /// Annotations with which the controller may fail after all that was decided.
     fn note_not_modelled(&self, decision: &mut Decision) {
-        let merges =
-            self.annotations.get("aws-load-balancer-enable-tcp-udp-listener").is_some_and(|value| value != "false");
         let is_named = |suffix: &&str| NOT_MODELLED.iter().any(|one| suffix.starts_with(one));
         for suffix in self.annotations.suffixes().filter(is_named) {
             decision.is_not_modelled(&self.annotations.key(suffix));
@@ -211,18 +250,11 @@ impl Request<'_> {
         let ports = &self.service.ports;
         let mut numbers = std::collections::BTreeSet::new();
         let has_twice = !ports.iter().all(|port| numbers.insert(port.port));
-        if !has_twice {
-            return;
-        }
-        if !merges && !self.config.gate("EnableTCPUDPListener", false) {
+        if has_twice && !self.merges_ports() {
             decision.notes.push(
                 "of two ports with the same number the controller creates the listener of the first alone".to_owned(),
             );
-            return;
         }
-        decision.is_not_modelled(&self.annotations.key("aws-load-balancer-enable-tcp-udp-listener"));
-        (decision.rules, decision.health_check) = (Answer::Unknown, Answer::Unknown);
-        (decision.targets, decision.node_groups) = (Answer::Unknown, Answer::Unknown);
     }
 
     /// The load balancer of the Service. Without a list of load balancers, an address shows that there is one.
@@ -272,7 +304,7 @@ impl Request<'_> {
         }
         self.annotations.switch("aws-load-balancer-access-log-enabled")?;
         self.annotations.switch("aws-load-balancer-cross-zone-load-balancing-enabled")?;
-        if self.config.is_since(2, 11) {
+        if self.config.is_since(2, 11) && self.config.gate("LBCapacityReservation", true) {
             for (key, value) in self.annotations.map("aws-load-balancer-minimum-load-balancer-capacity")? {
                 if key != "CapacityUnits" {
                     return Stop::error(format!("invalid key to set the capacity: {key}, Expected key: CapacityUnits"));

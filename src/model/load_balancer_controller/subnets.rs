@@ -176,7 +176,14 @@ impl<'s> Search<'s> {
 
     /// Subnets by the ids of a class: `#ResolveViaSelector`.
     pub(super) fn by_ids(&self, ids: &[String]) -> Result<Vec<&'s Subnet>, Stop> {
-        let found = self.each_once(&ids.iter().collect::<Vec<_>>())?;
+        let found = self.each_once(&ids.iter().collect::<Vec<_>>());
+        // Since v2.13 the error of the list has a prefix.
+        let found = found.map_err(|stop| match stop {
+            Stop::Error(message) if self.config.is_since(2, 13) => {
+                Stop::Error(format!("failed to list subnets by IDs: {message}"))
+            }
+            stop => stop,
+        })?;
         self.validate_named(&found)?;
         Ok(found)
     }

@@ -62,14 +62,20 @@ pub(super) fn targets(
         if node.provider_id.is_empty() {
             errors.push(format!("providerID is not specified for node: {}", node.name));
         } else if let Some(id) = node.provider_id.strip_prefix("eks-hybrid://") {
-            if config.version >= ControllerVersion::new(2, 14, 1) {
+            if config.version >= ControllerVersion::new(2, 14, 1) && !last.starts_with("mi-") {
+                errors.push(format!(
+                    "providerID eks-hybrid://{id} is invalid for EKS hybrid instances, node: {}",
+                    node.name
+                ));
+            } else if config.version >= ControllerVersion::new(2, 14, 1) {
                 decision.targets = Answer::Unknown;
                 return Stop::unknown(
                     "targets",
                     format!("EKS Hybrid Nodes as targets of type instance are not modelled: `{}` is one", node.name),
                 );
+            } else {
+                errors.push(format!("providerID eks-hybrid://{id} is invalid for EC2 instances, node: {}", node.name));
             }
-            errors.push(format!("providerID eks-hybrid://{id} is invalid for EC2 instances, node: {}", node.name));
         } else if last.starts_with("i-") {
             ids.push(last.to_owned());
         } else {

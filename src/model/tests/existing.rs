@@ -205,7 +205,12 @@ fn what_a_service_asks_is_checked_to_the_end() {
         error(&[("aws-load-balancer-multi-cluster-target-group", "x")]),
         "failed to parse bool annotation, service.beta.kubernetes.io/aws-load-balancer-multi-cluster-target-group: x: strconv.ParseBool: parsing \"x\": invalid syntax"
     );
-    assert_eq!(error(&[("aws-load-balancer-alpn-policy", "x")]), "unknown");
+    assert_eq!(error(&[("aws-load-balancer-alpn-policy", "x")]), Value::Null);
+    assert_eq!(
+        error(&[("aws-load-balancer-alpn-policy", "x"), ("aws-load-balancer-ssl-cert", "c")]),
+        "invalid ALPN policy x, policy must be one of [None, HTTP1Only, HTTP2Only, HTTP2Optional, HTTP2Preferred]"
+    );
+    assert_eq!(error(&[("aws-load-balancer-quic-enabled-ports", "443")]), "unknown");
     let twice = json!({"ports": [
         {"name": "a", "port": 80, "targetPort": 80, "nodePort": 30_080, "protocol": "TCP"},
         {"name": "b", "port": 80, "targetPort": 80, "nodePort": 30_081, "protocol": "UDP"},

@@ -213,14 +213,31 @@ fn pods_leave_rules_open_only_where_rules_are_managed() {
 }
 
 #[test]
-fn two_protocols_on_a_port_are_not_modelled_together() {
-    let ports = json!({"ports": [
-        {"name": "a", "port": 53, "targetPort": 53, "nodePort": 30_053, "protocol": "TCP"},
-        {"name": "b", "port": 53, "targetPort": 53, "nodePort": 30_054, "protocol": "UDP"},
-    ]});
+fn two_protocols_share_a_listener() {
+    let ports = |second: &str| {
+        json!({"ports": [
+            {"name": "a", "port": 53, "targetPort": 53, "nodePort": 30_053, "protocol": "TCP"},
+            {"name": "b", "port": 53, "targetPort": 53, "nodePort": 30_054, "protocol": second},
+        ]})
+    };
     let more = [EXTERNAL.as_slice(), &[("aws-load-balancer-enable-tcp-udp-listener", "true")]].concat();
-    let found = decision(LoadBalancerController, "3.5.0", service(&more, ports), |_| {});
-    holds(&found, json!({"error": "unknown", "rules": "unknown", "health_check": "unknown"}));
+    let with = |version: &str, more: &[(&str, &str)], second: &str| {
+        decision(LoadBalancerController, version, service(more, ports(second)), |_| {})
+    };
+    let opened = |found: &Value| -> Vec<(String, i64)> {
+        let rules = found["rules"].as_array().unwrap().iter();
+        rules.map(|one| (one["protocol"].as_str().unwrap().to_owned(), one["from"].as_i64().unwrap())).collect()
+    };
+    let found = with("3.5.0", &more, "UDP");
+    holds(&found, json!({"error": null}));
+    assert_eq!(opened(&found), [("tcp".to_owned(), 30_053), ("udp".to_owned(), 30_053)]);
+    // The name of a target group has its protocol.
+    let alone = with("3.5.0", &EXTERNAL, "UDP");
+    assert_eq!(opened(&alone), [("tcp".to_owned(), 30_053)]);
+    assert_ne!(found["target_groups"], alone["target_groups"]);
+    assert_eq!(with("2.12.0", &more, "UDP")["target_groups"], alone["target_groups"]);
+    holds(&with("3.5.0", &more, "TCP"), json!({"error": "protocols can't match for merging: TCP"}));
+    holds(&with("3.5.0", &more, "SCTP"), json!({"error": "unsupported protocol for merging: SCTP"}));
 }
 
 #[test]

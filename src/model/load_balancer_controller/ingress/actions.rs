@@ -84,12 +84,12 @@ fn conditions(annotations: Annotations<'_>, name: &str) -> Result<(), Stop> {
     let Some(raw) = annotations.get(&suffix) else { return Ok(()) };
     match serde_json::from_str::<Option<Vec<Value>>>(raw) {
         Ok(_) => Ok(()),
-        Err(error) => Stop::error(json_failed(annotations, &suffix, raw, &error)),
+        Err(_) => Stop::error(json_failed(annotations, &suffix, raw)),
     }
 }
 
-fn json_failed(annotations: Annotations<'_>, suffix: &str, raw: &str, error: &serde_json::Error) -> String {
-    format!("failed to parse json annotation, {}: {raw}: {}", annotations.key(suffix), go_json_error(raw, error))
+fn json_failed(annotations: Annotations<'_>, suffix: &str, raw: &str) -> String {
+    format!("failed to parse json annotation, {}: {raw}: {}", annotations.key(suffix), go_json_error(raw))
 }
 
 /// The action of an annotation: `#buildActionViaAnnotation`.
@@ -102,7 +102,7 @@ fn of_annotation(config: &Config<'_>, annotations: Annotations<'_>, name: &str) 
         }
         return Stop::error(format!("missing {suffix} configuration"));
     };
-    let failed = |error: serde_json::Error| Stop::Error(json_failed(annotations, &suffix, raw, &error));
+    let failed = |_: serde_json::Error| Stop::Error(json_failed(annotations, &suffix, raw));
     let value: Value = serde_json::from_str(raw).map_err(failed)?;
     let mut action: Action = serde_json::from_value(with_lowercase_keys(value)).map_err(failed)?;
     if !config.is_since(2, 14) {
@@ -127,20 +127,26 @@ fn of_annotation(config: &Config<'_>, annotations: Annotations<'_>, name: &str) 
 /// Targets of an action that forwards.
 fn forwarded(config: &Config<'_>, action: Action) -> Result<Vec<Reference>, Stop> {
     // Names of target groups are read since v2.14.
-    let either = if config.is_since(2, 14) { "TargetGroupARN/TargetGroupName" } else { "TargetGroupARN" };
+    let either = "TargetGroupARN/TargetGroupName";
     let is_simple = action.target_group_arn.is_some() || action.target_group_name.is_some();
+    if !config.is_since(2, 14) && is_simple == action.forward.is_some() {
+        return Stop::error("precisely one of TargetGroupArn and ForwardConfig can be specified");
+    }
     let Some(forward) = action.forward else {
         return if is_simple { Ok(Vec::new()) } else { Stop::error(format!("missing ForwardConfig or {either}")) };
     };
     if is_simple {
         return Stop::error(format!("either ForwardConfig or {either} can be specified"));
     }
-    let either = if config.is_since(2, 14) { "targetGroupARN/targetGroupName" } else { "targetGroupARN" };
+    let either = "targetGroupARN/targetGroupName";
     let targets = forward.targets.unwrap_or_default();
     let invalid = |why: String| Stop::error(format!("invalid ForwardConfig: {why}"));
     for target in &targets {
         let is_given = target.arn.is_some() || target.name.is_some();
         let why = match (is_given, &target.service, &target.port) {
+            (false, None, _) | (true, Some(_), _) if !config.is_since(2, 14) => {
+                "precisely one of targetGroupARN and serviceName can be specified".to_owned()
+            }
             (false, None, _) => format!("missing serviceName or {either}"),
             (true, Some(_), _) => format!("either serviceName or {either} can be specified"),
             (_, Some(_), None) => "missing servicePort".to_owned(),

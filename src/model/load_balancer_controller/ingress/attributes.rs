@@ -30,7 +30,7 @@ const NOT_MODELLED: [&str; 14] = [
 const FIREWALL: [&str; 3] = ["wafv2-acl-arn", "waf-acl-id", "web-acl-id"];
 
 impl Request<'_> {
-    /// Attributes and tags must be maps that do not conflict.
+    /// Attributes must be maps that do not conflict.
     pub(super) fn validate_attributes(&self) -> Result<(), Stop> {
         let members = &self.group.members;
         let of_class: BTreeMap<String, String> =
@@ -44,9 +44,14 @@ impl Request<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// The same for tags.
+    pub(super) fn validate_tags(&self) -> Result<(), Stop> {
         let managed = self.config.list("external-managed-tags");
         let mut held: BTreeMap<String, String> = BTreeMap::new();
-        for member in members {
+        for member in &self.group.members {
             let own = member.annotations().map("tags")?;
             if let Some(key) = own.keys().find(|key| managed.contains(key)) {
                 return Stop::error(format!(

@@ -145,7 +145,12 @@ impl Request<'_> {
         }
         // Since v2.10.
         if self.config.is_since(2, 10) {
-            annotations.switch("multi-cluster-target-group")?;
+            let has_escapes = self.config.has_escapes();
+            let own = Annotations { all: &member.annotations, prefix: PREFIX, has_escapes };
+            // The Service is read only where the Ingress does not switch it on.
+            if own.switch("multi-cluster-target-group")? != Some(true) {
+                Annotations { all: &service.annotations, ..own }.switch("multi-cluster-target-group")?;
+            }
         }
         super::super::validate_families(service, is_dual_stack)?;
         let target_port =
@@ -174,7 +179,12 @@ impl Request<'_> {
             health,
             later,
             health_later,
-            node_labels: annotations.map("target-node-labels")?,
+            // Targets of type ip are not selected by labels.
+            node_labels: if target_type == "instance" {
+                annotations.map("target-node-labels")?
+            } else {
+                BTreeMap::new()
+            },
         })
     }
 }

@@ -76,12 +76,19 @@ fn admitted(world: World<'_>, config: &Config<'_>, object: Object<'_>, name: &Ob
     if is_forbidden && is_own() { refused(&group) } else { Ok(()) }
 }
 
-/// Group and name of an Ingress that is being deleted while its deletion protection is on: it stops the whole group.
+/// Finalizer of an Ingress without an explicit group.
+/// Source: `pkg/shared_constants/finalizers.go#ImplicitGroupFinalizer`.
+const OF_ONE: &str = "ingress.k8s.aws/resources";
+
+/// Explicit group and name of an Ingress that is being deleted while its deletion protection is on: it stops the whole group.
 /// Source: `model_builder.go#getDeletionProtectionViaAnnotation`.
-pub(super) fn protected(object: Object<'_>) -> Option<(&str, &str)> {
+pub(super) fn protected(object: Object<'_>) -> Option<(Option<&str>, &str)> {
     object.at(&["metadata", "deletionTimestamp"])?;
     let mut finalizers = object.items(&["metadata", "finalizers"]).filter_map(|one| one.text(&[]));
-    let group = finalizers.find_map(|one| one.strip_prefix("group.ingress.k8s.aws/"))?;
+    let group = finalizers.find_map(|one| match one.strip_prefix("group.ingress.k8s.aws/") {
+        Some(group) => Some(Some(group)),
+        None => (one == OF_ONE).then_some(None),
+    })?;
     let attributes = object.text(&["metadata", "annotations", "alb.ingress.kubernetes.io/load-balancer-attributes"])?;
     let attributes = crate::model::annotations::pairs(attributes);
     let is_on = attributes.get("deletion_protection.enabled").and_then(|value| parse_bool(value)) == Some(true);

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::{Member, Request, Stop};
 use crate::model::annotations::{go_json_error, go_list};
 use crate::model::decision::Decision;
@@ -104,20 +106,47 @@ impl Request<'_> {
     }
 }
 
+/// The entries of the annotation, or Go's error about a value of another type. `null` is an empty value of each type.
+/// Source: Go `encoding/json/decode.go#UnmarshalTypeError.Error`.
+fn entries(value: &Value) -> Result<Vec<BTreeMap<String, i32>>, String> {
+    let wrong = |value: &Value, expected: &str| {
+        let found = match value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(_) => "bool".to_owned(),
+            Value::Number(number) if expected == "int32" => format!("number {number}"),
+            Value::Number(_) => "number".to_owned(),
+            Value::String(_) => "string".to_owned(),
+            Value::Array(_) => "array".to_owned(),
+            Value::Object(_) => "object".to_owned(),
+        };
+        format!("json: cannot unmarshal {found} into Go value of type {expected}")
+    };
+    let items = match value {
+        Value::Null => return Ok(Vec::new()),
+        Value::Array(items) => items,
+        other => return Err(wrong(other, "[]map[string]int32")),
+    };
+    let number = |value: &Value| match value {
+        Value::Null => Ok(0),
+        value => value.as_i64().and_then(|one| i32::try_from(one).ok()).ok_or_else(|| wrong(value, "int32")),
+    };
+    let entry = |value: &Value| match value {
+        Value::Null => Ok(BTreeMap::new()),
+        Value::Object(members) => members.iter().map(|(key, value)| Ok((key.clone(), number(value)?))).collect(),
+        other => Err(wrong(other, "map[string]int32")),
+    };
+    items.iter().map(entry).collect()
+}
+
 /// Ports with their protocols.
 fn ports(raw: Option<&str>, has_certificate: bool) -> Result<BTreeMap<i64, String>, Stop> {
     let Some(raw) = raw else {
         let (port, protocol) = if has_certificate { (443, "HTTPS") } else { (80, "HTTP") };
         return Ok(BTreeMap::from([(port, protocol.to_owned())]));
     };
-    let entries: Vec<BTreeMap<String, i32>> = match serde_json::from_str(raw) {
+    let entries = match serde_json::from_str(raw).map_err(|_| go_json_error(raw)).and_then(|value| entries(&value)) {
         Ok(entries) => entries,
-        Err(error) => {
-            return Stop::error(format!(
-                "failed to parse listen-ports configuration: `{raw}`: {}",
-                go_json_error(raw, &error)
-            ));
-        }
+        Err(why) => return Stop::error(format!("failed to parse listen-ports configuration: `{raw}`: {why}")),
     };
     if entries.is_empty() {
         return Stop::error(format!("empty listen-ports configuration: `{raw}`"));

@@ -17,11 +17,10 @@ impl Request<'_> {
         held: Held<'_>,
         is_dual_stack: bool,
     ) -> Result<Option<Groups>, Stop> {
-        let is_off = self.annotations.switch("aws-load-balancer-disable-nlb-sg")?.unwrap_or_default();
         // Network Load Balancers have groups since v2.6, the annotation since v2.14.
-        let has_groups = self.config.is_since(2, 6)
-            && self.config.gate("NLBSecurityGroup", true)
-            && !(is_off && self.config.is_since(2, 14));
+        let is_off = self.config.is_since(2, 14)
+            && self.annotations.switch("aws-load-balancer-disable-nlb-sg")?.unwrap_or_default();
+        let has_groups = self.config.is_since(2, 6) && self.config.gate("NLBSecurityGroup", true) && !is_off;
         let stays_without = match held {
             Held::NotRead => {
                 return Stop::unknown(
@@ -79,6 +78,8 @@ impl Request<'_> {
 
     /// Rules of the group that the controller creates: `model_build_managed_sg.go`.
     fn managed_rules(&self, group: &str, is_dual_stack: bool) -> Result<Vec<IngressRule>, Stop> {
+        // The tags of the group come first: `#buildManagedSecurityGroupSpec`.
+        self.annotations.map("aws-load-balancer-additional-resource-tags")?;
         // Since v2.12, and prefix lists since v2.8.
         let opens_icmp = self.config.is_since(2, 12)
             && self.annotations.get("aws-load-balancer-enable-icmp-for-path-mtu-discovery") == Some("on");

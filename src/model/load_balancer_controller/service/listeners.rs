@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::controller::ControllerVersion;
 use crate::kubernetes::ServicePort;
 
 use super::{Network, Request};
@@ -28,6 +29,7 @@ impl<'a> Request<'a> {
         let service = self.service;
         let mut target_groups = Vec::new();
         let mut openings = Vec::new();
+        self.check_merged_ports()?;
         self.validate_tls_ports()?;
         // A target group is that of a number: of two ports with the same number the first counts.
         let mut numbers = BTreeSet::new();
@@ -51,6 +53,7 @@ impl<'a> Request<'a> {
                 self.config.validate_target_port(target_port, target_type)?;
             }
             let protocol = self.target_protocol(port);
+            self.check_alpn_policy(port)?;
             target_groups.push(self.target_group_name(target_type, target_port, port, protocol, &health));
             let opened = self.openings(network, target_port, protocol, &health, preserves)?;
             if let Some(opened) = opened {
@@ -75,7 +78,6 @@ impl<'a> Request<'a> {
         if self.config.is_since(2, 10) {
             self.annotations.switch("aws-load-balancer-multi-cluster-target-group")?;
         }
-        let wanted = self.annotations.map("aws-load-balancer-target-node-labels")?;
         if decision.target_groups != Answer::Unknown && !service.uid.is_empty() {
             decision.target_groups = Answer::Is(target_groups);
         } else {
@@ -86,7 +88,46 @@ impl<'a> Request<'a> {
             decision.has_pods(!openings.is_empty());
             return Ok(());
         }
+        // Targets of type ip are not selected by labels.
+        let wanted = self.annotations.map("aws-load-balancer-target-node-labels")?;
         self.bind(decision, &wanted, &openings)
+    }
+
+    /// True if a TCP and a UDP port of the same number share a listener. Since v2.13, and a value that does not
+    /// parse is passed over.
+    /// Source: `pkg/service/model_build_listener.go#shouldUseTCPUDP`.
+    pub(super) fn merges_ports(&self) -> bool {
+        let value = self.annotations.get("aws-load-balancer-enable-tcp-udp-listener").and_then(parse_bool);
+        self.config.is_since(2, 13) && value.unwrap_or_else(|| self.config.gate("EnableTCPUDPListener", false))
+    }
+
+    /// The ports that share the listener of a port, that one included.
+    fn merged(&self, port: &ServicePort) -> Vec<&'a ServicePort> {
+        self.service.ports.iter().filter(|one| one.port == port.port).collect()
+    }
+
+    /// Source: `pkg/service/model_build_listener.go#validateMultiProtocolUsage`.
+    fn check_merged_ports(&self) -> Result<(), Stop> {
+        if !self.merges_ports() {
+            return Ok(());
+        }
+        for port in &self.service.ports {
+            match *self.merged(port) {
+                [] | [_] => {}
+                [first, second] => {
+                    let others = [first, second].map(|one| one.protocol.as_str());
+                    if let Some(other) = others.iter().find(|one| !matches!(**one, "TCP" | "UDP")) {
+                        return Stop::error(format!("unsupported protocol for merging: {other}"));
+                    }
+                    if first.protocol == second.protocol {
+                        return Stop::error(format!("protocols can't match for merging: {}", first.protocol));
+                    }
+                }
+                // The text has all that the API server holds of each port.
+                _ => return Stop::unknown("error", format!("more than two ports have the number {}", port.port)),
+            }
+        }
+        Ok(())
     }
 
     /// Every port with TLS must be one of the Service. Since v2.5.
@@ -198,6 +239,10 @@ impl<'a> Request<'a> {
         if raw == TRAFFIC_PORT || raw.parse::<i64>().is_ok() {
             return Ok(raw);
         }
+        // Names are read since v2.6.2.
+        if self.config.version < ControllerVersion::new(2, 6, 2) {
+            return Stop::error(format!("health check port {} not supported", go_quoted(&raw)));
+        }
         let Some(port) = self.service.ports.iter().find(|port| port.name == raw) else {
             return Stop::error(format!(
                 "failed to resolve healthCheckPort: unable to find port {raw} on service {}",
@@ -215,20 +260,38 @@ impl<'a> Request<'a> {
 
     /// True if targets see the addresses of the clients: `#buildPreserveClientIPFlag`.
     fn preserves_client_address(&self, target_type: &str, port: &ServicePort) -> Result<bool, Stop> {
+        const PRESERVE: &str = "preserve_client_ip.enabled";
         let suffix = "aws-load-balancer-target-group-attributes";
+        let parse = |raw: &String| match parse_bool(raw) {
+            Some(value) => Ok(value),
+            None => Stop::error(format!(
+                "failed to parse attribute {PRESERVE}={raw}: strconv.ParseBool: parsing {}: invalid syntax",
+                go_quoted(raw)
+            )),
+        };
         let mut attributes = self.annotations.map(suffix)?;
-        // Those of a port exist since v2.14.
+        // Those of a port exist since v2.14: both maps are checked, and an empty value changes nothing.
         if self.config.is_since(2, 14) {
-            attributes.extend(self.annotations.map(&format!("{suffix}.{}", port.port))?);
+            attributes.get(PRESERVE).map(parse).transpose()?;
+            let of_port = self.annotations.map(&format!("{suffix}.{}", port.port))?;
+            of_port.get(PRESERVE).map(parse).transpose()?;
+            attributes.extend(of_port.into_iter().filter(|(_, value)| !value.is_empty()));
         }
-        if let Some(raw) = attributes.get("preserve_client_ip.enabled") {
-            return match parse_bool(raw) {
-                Some(value) => Ok(value),
-                None => Stop::error(format!(
-                    "failed to parse attribute preserve_client_ip.enabled={raw}: strconv.ParseBool: parsing {}: invalid syntax",
-                    go_quoted(raw)
-                )),
-            };
+        self.check_proxy_protocol()?;
+        if let Some(raw) = attributes.get(PRESERVE) {
+            return parse(raw);
+        }
+        Ok(target_type == "instance")
+    }
+
+    /// Source: `pkg/service/model_build_target_group.go#buildTargetGroupAttributes`.
+    fn check_proxy_protocol(&self) -> Result<(), Stop> {
+        // Since v2.8.
+        let of_ports = self.annotations.get("aws-load-balancer-proxy-protocol-per-target-group");
+        let of_ports = of_ports.filter(|_| self.config.is_since(2, 8)).unwrap_or_default();
+        let mut ports = of_ports.split(',').map(str::trim).filter(|one| !one.is_empty());
+        if let Some(other) = ports.find(|one| one.parse::<i64>().is_err()) {
+            return Stop::error(format!("invalid port number in proxy-protocol-per-target-group: {other}"));
         }
         let suffix = "aws-load-balancer-proxy-protocol";
         if let Some(raw) = self.annotations.get(suffix).filter(|raw| *raw != "*") {
@@ -236,19 +299,39 @@ impl<'a> Request<'a> {
                 "invalid value {raw} for Load Balancer proxy protocol v2 annotation, only value currently supported is *"
             ));
         }
-        Ok(target_type == "instance")
+        Ok(())
+    }
+
+    /// Source: `pkg/service/model_build_listener.go#buildListenerALPNPolicy`.
+    fn check_alpn_policy(&self, port: &ServicePort) -> Result<(), Stop> {
+        const POLICIES: [&str; 5] = ["None", "HTTP1Only", "HTTP2Only", "HTTP2Optional", "HTTP2Preferred"];
+        let policy = self.annotations.get("aws-load-balancer-alpn-policy");
+        match policy.filter(|policy| self.is_tls_listener(port) && !POLICIES.contains(policy)) {
+            Some(other) => {
+                Stop::error(format!("invalid ALPN policy {other}, policy must be one of [{}]", POLICIES.join(", ")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// True if the listener of a port has TLS.
+    fn is_tls_listener(&self, port: &ServicePort) -> bool {
+        if self.merges_ports() && self.merged(port).len() > 1 {
+            return false;
+        }
+        let certificates = self.annotations.list("aws-load-balancer-ssl-cert").unwrap_or_default();
+        let ports = self.annotations.list("aws-load-balancer-ssl-ports").unwrap_or_default();
+        let is_listed = |one: &String| *one == port.name || *one == port.port.to_string();
+        port.protocol != "UDP" && !certificates.is_empty() && (ports.is_empty() || ports.iter().any(is_listed))
     }
 
     /// The protocol of a target group.
     fn target_protocol(&self, port: &'a ServicePort) -> &'a str {
-        let certificates = self.annotations.list("aws-load-balancer-ssl-cert").unwrap_or_default();
-        let ports = self.annotations.list("aws-load-balancer-ssl-ports").unwrap_or_default();
-        let is_listed = |one: &String| *one == port.name || *one == port.port.to_string();
-        let is_tls = port.protocol != "UDP"
-            && !certificates.is_empty()
-            && (ports.is_empty() || ports.iter().any(is_listed))
-            && self.annotations.get("aws-load-balancer-backend-protocol") == Some("ssl");
-        if is_tls { "TLS" } else { &port.protocol }
+        if self.merges_ports() && self.merged(port).len() > 1 {
+            return "TCP_UDP";
+        }
+        let is_ssl = self.annotations.get("aws-load-balancer-backend-protocol") == Some("ssl");
+        if is_ssl && self.is_tls_listener(port) { "TLS" } else { &port.protocol }
     }
 
     fn target_group_name(

@@ -25,7 +25,8 @@ impl Request<'_> {
         };
         let Some(backend) = &groups.backend else { return Ok(Some(Vec::new())) };
         let source = || Source::Group(backend.clone());
-        let is_udp = protocol == "UDP";
+        let is_merged = protocol == "TCP_UDP";
+        let is_udp = protocol == "UDP" || is_merged;
         let mut found = Vec::new();
         if self.config.switch("disable-restricted-sg-rules", false) {
             found.push(Opening { protocol: "tcp", source: source(), port: None });
@@ -38,7 +39,7 @@ impl Request<'_> {
         if is_udp {
             found.push(Opening { protocol: "udp", source: source(), port: Some(target_port) });
         }
-        if !is_udp || own.is_none_or(|own| own == target_port) {
+        if !is_udp || is_merged || own.is_none_or(|own| own == target_port) {
             found.push(Opening { protocol: "tcp", source: source(), port: Some(target_port) });
         }
         if let Some(own) = own.filter(|own| *own != target_port) {
@@ -60,21 +61,26 @@ impl Request<'_> {
         if own == Some(false) {
             return Ok(Some(Vec::new()));
         }
-        // The ranges of an IPv6 target group are not in the inventory.
-        if self.service.ip_families.iter().any(|family| family == "IPv6") {
-            return Ok(None);
-        }
-        let blocks: Option<Vec<String>> = network.subnets.iter().map(|subnet| subnet.cidr_block.clone()).collect();
-        let Some(blocks) = blocks else { return Ok(None) };
+        // The IPv6 ranges of subnets and VPCs are not in the inventory.
+        let is_ipv6 = self.service.ip_families.iter().any(|family| family == "IPv6");
+        let blocks = || -> Option<Vec<String>> {
+            network.subnets.iter().map(|subnet| subnet.cidr_block.clone().filter(|_| !is_ipv6)).collect()
+        };
         let is_udp = protocol == "UDP";
-        let mut traffic = blocks.clone();
+        let is_merged = protocol == "TCP_UDP";
         let mut is_default = false;
-        if is_udp || preserves {
-            traffic = self.source_ranges();
+        let mut traffic = Vec::new();
+        if !(is_udp || is_merged || preserves) {
+            let Some(blocks) = blocks() else { return Ok(None) };
+            traffic = blocks;
+        } else {
+            traffic.extend(self.source_ranges());
             if traffic.is_empty() {
                 is_default = true;
                 traffic = match network.scheme {
+                    Scheme::InternetFacing if is_ipv6 => vec!["::/0".to_owned()],
                     Scheme::InternetFacing => vec!["0.0.0.0/0".to_owned()],
+                    Scheme::Internal if is_ipv6 => return Ok(None),
                     Scheme::Internal => {
                         let mut vpcs = self.world.here().vpcs.iter();
                         let vpc = vpcs.find(|vpc| vpc.id == self.vpc);
@@ -92,11 +98,15 @@ impl Request<'_> {
                 .collect()
         };
         let mut found = open(name, &traffic, target_port);
+        if is_merged {
+            found.extend(open("udp", &traffic, target_port));
+        }
         let own_port = health.port.as_deref().and_then(|port| port.parse::<i64>().ok());
         let is_covered = !is_udp
             && own_port.is_none_or(|own| own == target_port)
             && (!preserves || is_default || traffic.iter().any(|range| matches!(range.as_str(), "0.0.0.0/0" | "::/0")));
         if !is_covered {
+            let Some(blocks) = blocks() else { return Ok(None) };
             found.extend(open("tcp", &blocks, own_port.unwrap_or(target_port)));
         }
         Ok(Some(found))
