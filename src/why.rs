@@ -209,6 +209,11 @@ fn answer_record(record: &Record) -> LineAnswer {
                 found.rules = rules.to_vec();
             }
             found.conditions = message.conditions.to_vec();
+            // Which policy refused is more than that a call failed.
+            if let Some(refused) = refused.as_ref().filter(|one| one.by.policy().is_some()) {
+                found.rules = refused.rules().to_vec();
+                found.meaning = Some(refused.meaning());
+            }
             found.is_about_host = message.is_about_host;
             found.deciding = message.deciding;
         }
@@ -246,9 +251,16 @@ pub(crate) fn quoted(message: &str) -> String {
 
 /// Rules by the status of the metadata service, in the forms of both SDKs.
 fn by_status(bare: &str) -> Option<&'static [&'static str]> {
+    // A status of another service says nothing about this one.
+    if !bare.contains("imds") && !bare.contains("metadata") {
+        return None;
+    }
     let has = |status: &str| bare.contains(&format!("statuscode:{status}"));
     if has("403") {
         Some(messages::metadata::OFF)
+    } else if has("404") && bare.contains("identitydocument") {
+        // The document exists for every instance: the answer is not that of EC2.
+        Some(&[])
     } else if has("404") {
         Some(messages::metadata::NO_ROLE)
     } else if has("401") {

@@ -8,7 +8,9 @@ mod alibaba;
 mod alibaba_build;
 mod cloud_controller;
 mod cloud_controller_build;
+mod credentials;
 mod ingress_build;
+mod kubernetes_objects;
 mod load_balancer_build;
 mod load_balancer_controller;
 mod nodes;
@@ -119,6 +121,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Message> {
         storage::MESSAGES,
         scaling::MESSAGES,
         nodes::MESSAGES,
+        kubernetes_objects::MESSAGES,
+        credentials::MESSAGES,
         alibaba::MESSAGES,
     ];
     tables.into_iter().flatten()

@@ -30,7 +30,7 @@ macro_rules! fields {
 }
 
 /// Fields by the text around them; of several expressions for one field the first that fits counts.
-static FIELDS: [Field; 50] = fields! {
+static FIELDS: [Field; 64] = fields! {
     "instance" First r"(?i)(?:instance(?: ID)?|node) \\?[\x22']?(i-[0-9a-z]{4,17})\b";
     "instance" First r"assumed-role/[^/\s]+/(i-[0-9a-f]{4,17})\b";
     "instance" First r"\b(i-[0-9a-f]{8,17})\b";
@@ -44,12 +44,17 @@ static FIELDS: [Field; 50] = fields! {
     "node" First r"syncing '([^'/]+)'";
     "node" First r"for node addresses(?:[\s:,]|$)|(?:for node|if node|node name to discover node|initialized node|Initializing node|doAddCloudNode) \x22?([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])";
     "node" First r"(?:Node|node|CSINode) ([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9]) (?:has no providerId|provider id is not exist|does not contain driver)";
+    "node" First r"node \x22([A-Za-z0-9][A-Za-z0-9.-]*)\x22 did not have ProviderID|Deleting node ([A-Za-z0-9][A-Za-z0-9.-]*) because it does not";
+    "node" First r"(?:for|instances,) node: ([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])";
+    "node" First r"(?:mapping|for) node \x22([A-Za-z0-9][A-Za-z0-9.-]*)\x22";
+    "node" First r"ignore node\[([^\]\s]+)\]|correspond node ([A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9])";
     "node" First r"Unable to register node \x22([^\x22]+)\x22";
     "node" First r"\x22?node\x22?=\x22([^\x22]+)\x22";
     "node" First r"node ENI for nodes: \[([^\]\s]+)";
-    "provider_id" First r"\b((?:aws|rke2|k3s|alicloud|openstack)://[^\s\x22',)\]<?&]*[^\s\x22',)\]</?&])(?:$|[\s\x22',)\]])";
-    "cluster_id" First r"filtering on ClusterID: (\S+)";
-    "cluster_id" First r"kubernetes\.io/cluster/([A-Za-z0-9._-]+)";
+    "provider_id" First r"\b((?:aws|rke2|k3s|alicloud|openstack|azure|gce|hcloud|vsphere)://[^\s\x22'`,)\]<?&]*[^\s\x22'`,)\]</?&])(?:$|[\s\x22'`,)\]])";
+    "cluster_ids" All r"(?:tags did not match:|\bvs) \x22([^\x22]+)\x22";
+    "cluster_id" First r"filtering on ClusterID: ([^\s\x22'`]+)";
+    "cluster_id" First r"kubernetes\.io/cluster/([A-Za-z0-9_-][A-Za-z0-9._-]*)";
     "annotation" First r"((?:service\.beta|alb\.ingress)\.kubernetes\.io/[a-z0-9.-]+)";
     "flag" First r"(?:unknown flag|can't set):? (--[a-z0-9-]+|[a-z0-9-]+)";
     "flag" First r"(--cluster-cidr|--cloud-provider-name)\b";
@@ -66,16 +71,25 @@ static FIELDS: [Field; 50] = fields! {
     "asg" First r"Instance group (\S+) cannot provision";
     "webhook" First r"failed calling webhook \x22([^\x22]+)\x22";
     "service" First r"\x22controller\x22=\x22(?:service|nlb)-controller\x22 .*?(\x22namespace\x22=\x22[^\x22]+\x22 \x22name\x22=\x22[^\x22]+)\x22";
+    "service" First r"\x22service\x22=\x22([a-z0-9.-]+/[a-z0-9.-]+)\x22";
+    "service" First r"(?:process service|processing service) ([a-z0-9.-]+/[a-z0-9.-]+[a-z0-9])";
+    "region" First r"RegionId=([a-z]{2}-[a-z0-9-]+)";
     "image" First r"\x22?([0-9]{12}\.dkr\.ecr\.[a-z0-9.-]+/[A-Za-z0-9/._-]+:[A-Za-z0-9._-]+)";
     "zone" First r"\x22([a-z]{2}(?:-[a-z]+)+-[0-9][a-z])\x22";
     "zone" First r"\(([a-z]{2}(?:-[a-z]+)+-[0-9][a-z])\)";
+    "image" First r"for image ([0-9]{12}\.dkr\.ecr\.[a-z0-9.-]+/[A-Za-z0-9/._-]*[A-Za-z0-9])";
+    "provider" First r"unknown cloud provider \x22([^\x22]+)\x22";
+    "zone" First r"Availability Zone ([a-z]{2}(?:-[a-z]+)+-[0-9][a-z]):";
     "cidr" First r"\b((?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2})\b";
     "principal" First r"User: (arn:aws[a-z-]*:[a-z]+::[0-9]{12}:[^\s?&\x22]+)";
     "role" First r"assumed-role/([^/\s\x22]+)";
-    "role" First r"\brole/([A-Za-z0-9+=,.@_/-]+)";
+    "role" First r"\brole/(?:[A-Za-z0-9+=,.@_-]+/)*([A-Za-z0-9+=,.@_-]+)";
     "resource" First r"on resource: (arn:[^\s?&\x22]+|\*)";
+    "resource" First r"\x22resource\x22: ?\x22(arn:[^\s\x22]+)\x22";
     "resource" First r"(arn:aws[a-z-]*:acm:[^\s'\x22]+)";
     "code" First r"(?:api error|ErrorCode:|[0-9] Code:) ([A-Za-z][A-Za-z0-9.]+)";
+    "code" First r"with fleet error\(s\), ([A-Za-z.]+):";
+    "code" First r"(?:due to|caused by:) ([A-Z][A-Za-z]+\.[A-Z][A-Za-z]+):";
     "code" First r"An error occurred \(([A-Za-z0-9.]+)\)";
     "code" First r"\b(AccessDenied(?:Exception)?|UnauthorizedOperation|RulesPerSecurityGroupLimitExceeded|InvalidVolume\.NotFound|InvalidIdentityToken|InsufficientInstanceCapacity|RequestLimitExceeded|DependencyViolation)\b";
     "request_id" First r"(?i)request ?id: ([0-9a-f-]{36})";
@@ -93,7 +107,7 @@ pub(super) fn fields(record: &Record, refusal: Option<&Refusal>) -> BTreeMap<&'s
         }
         let Some(expression) = field.expression.as_ref() else { continue };
         let mut values: Vec<String> = Vec::new();
-        for value in expression.captures_iter(text).filter_map(|one| one.get(1)) {
+        for value in expression.captures_iter(text).filter_map(|one| one.iter().skip(1).flatten().next()) {
             let value = value.as_str().trim_end_matches(['.', ',', ';', ':']);
             // klogr writes namespace and name as two keys.
             let value = value.replace("\"namespace\"=\"", "").replace("\" \"name\"=\"", "/");

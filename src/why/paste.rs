@@ -152,6 +152,14 @@ static OF_OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
 });
 
+/// What the controllers for AWS write about a Node of another cloud.
+const REFUSES_PROVIDER_ID: [&str; 4] = [
+    "Invalid scheme for AWS instance",
+    "unable to parse ProviderID",
+    "is invalid for EC2 instances",
+    "failed to map provider ID to AWS instance ID",
+];
+
 /// API groups of the objects that the known controllers reconcile.
 const OWN_GROUPS: [&str; 6] =
     ["karpenter.sh", "karpenter.k8s.aws", "elbv2.k8s.aws", "networking.k8s.io", "apps", "alibabacloud.com"];
@@ -168,7 +176,10 @@ impl Record {
     pub(super) fn is_of_others(&self) -> bool {
         let mut groups = self.keys.iter().filter(|(key, _)| key == "controllerGroup");
         groups.any(|(_, group)| !group.is_empty() && !OWN_GROUPS.iter().any(|own| group.ends_with(own)))
-            || self.readings.iter().any(|text| OF_OTHERS.as_ref().is_some_and(|one| one.is_match(text)))
+            || self.readings.iter().any(|text| {
+                OF_OTHERS.as_ref().is_some_and(|one| one.is_match(text))
+                    && !REFUSES_PROVIDER_ID.iter().any(|words| text.contains(words))
+            })
     }
 
     /// True if it is about a call of a person, or of a pipeline.
@@ -193,7 +204,9 @@ impl Record {
 /// The keys of a structured line, with nested ones; those of a line that is not JSON are read by expressions.
 fn keys_of(text: &str) -> Vec<(String, String)> {
     let mut keys = Vec::new();
-    if let Ok(value) = serde_json::from_str::<Value>(text) {
+    // `kubectl logs --prefix`, runtimes and loggers write something before the object.
+    let object = text.find('{').and_then(|at| text.get(at..)).unwrap_or_default();
+    if let Some(Ok(value)) = serde_json::Deserializer::from_str(object).into_iter::<Value>().next() {
         collect(&value, "", &mut keys, 0);
     }
     keys
@@ -210,7 +223,15 @@ fn collect(value: &Value, name: &str, keys: &mut Vec<(String, String)>, depth: u
                 collect(value, &name, keys, depth + 1);
             }
         }
-        Value::String(text) => keys.push((name.to_owned(), text.clone())),
+        Value::String(text) => {
+            keys.push((name.to_owned(), text.clone()));
+            // A runtime or a shipper puts the line of the program into a field of its own line.
+            if text.starts_with('{')
+                && let Ok(value) = serde_json::from_str::<Value>(text)
+            {
+                collect(&value, "", keys, depth + 1);
+            }
+        }
         Value::Bool(_) | Value::Number(_) => keys.push((name.to_owned(), value.to_string())),
         Value::Null | Value::Array(_) => {}
     }

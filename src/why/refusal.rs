@@ -41,6 +41,8 @@ pub(super) struct Refusal {
     pub(super) is_of_person: bool,
     /// True if it was refused to a user of IAM.
     is_of_user: bool,
+    /// True if no known controller makes the call.
+    is_of_others: bool,
     pub(super) cloud: Cloud,
 }
 
@@ -125,7 +127,8 @@ fn is_published(service: &str, action: &str) -> bool {
 const OF_IAM: [&str; 4] = ["instanceprofile", "passrole", "servicelinkedrole", "servercertificate"];
 
 /// Calls by what their callers write where the error itself does not name the action.
-const CALLERS: [(&str, &str); 16] = [
+const CALLERS: [(&str, &str); 17] = [
+    ("creating fleet", "ec2:CreateFleet"),
     ("error configuring source-dest-check", "ec2:ModifyInstanceAttribute"),
     ("error creating aws route", "ec2:CreateRoute"),
     ("error in tagging ec2 instance", "ec2:CreateTags"),
@@ -152,12 +155,14 @@ pub(super) fn refusal(text: &str) -> Option<Refusal> {
         |at: usize| text.get(..at).is_some_and(|before| before.to_lowercase().trim_end().ends_with("status"));
     let of_alibaba = ALIBABA.as_ref().and_then(|one| one.captures(text));
     if let Some(found) = of_alibaba.filter(|found| !found.get(0).is_some_and(|all| is_status(all.start()))) {
-        let action = found.get(1).map(|api| format!("{}:{}", product(api.as_str(), &lower), api.as_str()));
+        let api = found.get(1).map(|api| api.as_str());
+        let action = api.map(|api| format!("{}:{api}", product(api, &lower)));
         return Some(Refusal {
             action,
             by: RefusedBy::Unstated,
             is_of_person: false,
             is_of_user: false,
+            is_of_others: api.is_some_and(|api| products(api).is_empty()),
             cloud: Cloud::Alibaba,
         });
     }
@@ -208,6 +213,7 @@ pub(super) fn refusal(text: &str) -> Option<Refusal> {
         by: refused_by(&compact),
         is_of_person: lower.contains("an error occurred ("),
         is_of_user: lower.contains(":user/"),
+        is_of_others: false,
         cloud: Cloud::Aws,
     })
 }
@@ -236,7 +242,7 @@ impl Refusal {
         let (service, action) = (service.to_lowercase(), action.to_lowercase());
         let service = service.as_str();
         match self.cloud {
-            Cloud::Alibaba => true,
+            Cloud::Alibaba => !self.is_of_others || is_of_controller,
             // People and pipelines have the same rights refused.
             Cloud::Aws if self.is_of_user && !is_of_controller => self.is_of_person,
             Cloud::Aws if service == "iam" => OF_IAM.iter().any(|part| action.contains(part)),
@@ -295,13 +301,7 @@ impl Refusal {
 /// Product of Alibaba Cloud that a controller calls; the text of its errors does not name it. Most calls are those of one
 /// product alone.
 fn product(api: &str, lower: &str) -> &'static str {
-    let products: BTreeSet<&'static str> = AlibabaController::ALL
-        .iter()
-        .flat_map(|controller| alibaba::calls(*controller, None))
-        .filter_map(|call| call.action.split_once(':'))
-        .filter(|(_, name)| name.eq_ignore_ascii_case(api))
-        .map(|(product, _)| product)
-        .collect();
+    let products = products(api);
     if let Some(only) = products.first().filter(|_| products.len() == 1) {
         return only;
     }
@@ -314,6 +314,17 @@ fn product(api: &str, lower: &str) -> &'static str {
     } else {
         "slb"
     }
+}
+
+/// Products whose call of this name a known controller makes.
+fn products(api: &str) -> BTreeSet<&'static str> {
+    AlibabaController::ALL
+        .iter()
+        .flat_map(|controller| alibaba::calls(*controller, None))
+        .filter_map(|call| call.action.split_once(':'))
+        .filter(|(_, name)| name.eq_ignore_ascii_case(api))
+        .map(|(product, _)| product)
+        .collect()
 }
 
 /// Source: IAM User Guide, "Troubleshoot access denied error messages".
@@ -372,6 +383,8 @@ mod tests {
         let of = |api: &str| {
             refusal(&format!("[SDKError] API: {api}, ErrorCode: Forbidden.RAM, RequestId: 0A")).unwrap().action.unwrap()
         };
+        let of_store = refusal("[SDKError] API: GetObject, ErrorCode: Forbidden").unwrap();
+        assert!(!of_store.is_of_controllers(false, false) && of_store.is_of_controllers(true, false));
         assert_eq!(of("DescribeVSwitches"), "vpc:DescribeVSwitches");
         assert_eq!(of("DescribeRouteTableList"), "vpc:DescribeRouteTableList");
         assert!(refusal("Unexpected response, status code: Forbidden").is_none());

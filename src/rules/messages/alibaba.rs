@@ -172,6 +172,14 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(&["ali-cloud-routes-without-cidr"])
     .means("routes are on, and `--cluster-cidr` is not set"),
+    defect(
+        CCM,
+        &["Aliyun Metadata API Error", "Status Code: 403"],
+        "2.1..2.14",
+        "pkg/provider/alibaba/base/metadata.go#send",
+    )
+    .rules(&["ali-metadata-tokens-required", "ali-metadata-disabled"])
+    .means("the metadata service refuses calls without a token, which this release does not send"),
     defect(CCM, &["Aliyun Metadata API Error", "404"], "2.1..2.14", "pkg/provider/alibaba/base/metadata.go#send")
         .rules(&["ali-instance-role-missing"])
         .means("the instance has no RAM role"),
@@ -246,6 +254,82 @@ pub(super) const MESSAGES: &[Message] = &[
         .in_context(),
     harmless(CCM, &["ErrorCode: Throttling"], "2.4..2.14", "pkg/provider/alibaba/util/helper.go#SDKError")
         .means("Alibaba Cloud throttles; the controller repeats"),
+    defect(CCM, &["100.100.100.200", "dial tcp"], "1.9..2.14", "pkg/provider/alibaba/base/metadata.go#send")
+        .conditions(&["ali-metadata-disabled", "ali-instance-role-missing"])
+        .in_context()
+        .means("the metadata service is not reached: it is off, or the network of the Pod does not lead to it"),
+    defect(CCM, &["aliyuncs.com", "dial tcp"], "1.9..2.14", "Go net package")
+        .conditions(&["ccm-dns-policy"])
+        .in_context()
+        .means("the endpoint of Alibaba Cloud is not reached: network, proxy or DNS"),
+    defect(CCM, &["aliyuncs.com", "TLS handshake timeout"], "1.9..2.14", "Go net/http package")
+        .in_context()
+        .means("the endpoint of Alibaba Cloud is not reached: network or proxy"),
+    defect(CCM, &["aliyuncs.com", "x509: "], "1.9..2.14", "Go crypto/x509 package")
+        .in_context()
+        .means("the certificate of the endpoint is not trusted: a proxy, or a wrong clock"),
+    defect(CCM, &["aliyuncs.com", "Client.Timeout exceeded"], "1.9..2.14", "Go net/http package")
+        .in_context()
+        .means("the endpoint of Alibaba Cloud is not reached: network or proxy"),
+    defect(CCM, &["aliyuncs.com", "\": EOF"], "1.9..2.14", "Go net/http package")
+        .in_context()
+        .means("the endpoint closed the connection, or a proxy did"),
+    defect(CCM, &["can not change LoadBalancer network type once created"], "2.1..2.14", "clbv1/loadbalancer.go")
+        .conditions(&["ali-svc-sync-fails"])
+        .means("the network type of a load balancer cannot change after its creation"),
+    defect(CCM, &["can not change LoadBalancer master zone id once created"], "2.1..2.14", "clbv1/loadbalancer.go")
+        .conditions(&["ali-svc-sync-fails"])
+        .means("the zones of a load balancer cannot change after its creation"),
+    defect(CCM, &["cannot reuse a ccm created vgroup"], "1.9..2.14", "clbv1/vgroups.go")
+        .conditions(&["ali-svc-sync-fails", "ali-load-balancer-not-reusable"])
+        .means("the annotation names a server group that a controller created, and that cannot be reused"),
+    defect(CCM, &["ZoneMapping format error, expect"], "2.5..2.14", "nlbv2/loadbalancer.go#parseZoneMappings")
+        .rules(&["ali-svc-annotation-value", "ali-svc-sync-fails"])
+        .means("the annotation with the zones of a Network Load Balancer cannot be read"),
+    defect(
+        CCM,
+        &["Annotation ", "must be integer, but got"],
+        "2.1..2.14",
+        "pkg/controller/service/reconcile/annotation",
+    )
+    .rules(&["ali-svc-annotation-value", "ali-svc-sync-fails"])
+    .means("the value of an annotation is not a number"),
+    defect(
+        CCM,
+        &["The specified HealthCheckType is invalid"],
+        "1.9..2.14",
+        "Alibaba Cloud SLB API, CreateLoadBalancerTCPListener",
+    )
+    .rules(&["ali-svc-annotation-value"])
+    .in_context()
+    .means("the annotation with the type of the health check has an unknown value"),
+    defect(CCM, &["The specified VSwitchId does not exist"], "2.3..2.14", "Alibaba Cloud SLB API, CreateLoadBalancer")
+        .conditions(&["ali-svc-vswitch-unusable", "ali-cloud-config-mismatch"])
+        .means("the vSwitch that the Service or the cloud configuration names does not exist in the region"),
+    defect(CCM, &["InstanceBackendServerNumberOverLimit"], "1.9..2.14", "Alibaba Cloud SLB API, AddBackendServers")
+        .means("the load balancer has as many backends as it may have"),
+    defect(
+        CCM,
+        &["API: CreateLoadBalancer", "ErrorCode: QuotaExceeded"],
+        "2.4..2.14",
+        "Alibaba Cloud SLB API, CreateLoadBalancer",
+    )
+    .means("the account has as many load balancers as it may have"),
+    defect(
+        CCM,
+        &["unable to discover at least two vSwitches"],
+        "2.4..2.14",
+        "pkg/controller/ingress/reconcile/builder",
+    )
+    .rules(&["ali-alb-config-unusable"])
+    .means("an Application Load Balancer needs vSwitches in two zones, and the AlbConfig names none"),
+    harmless(
+        CCM,
+        &["service-controller", "Successfully reconciled"],
+        "2.1..2.14",
+        "pkg/controller/service/clbv1/service_controller.go",
+    )
+    .means("the load balancer is as the Service asks"),
     defect(CCM, &["can not change LoadBalancer AddressType once created"], "2.1..2.14", "clbv1/loadbalancer.go")
         .means("the address type of a load balancer cannot change after its creation"),
     defect(CCM, &["get load balancer attribute from cloud", "not found"], "2.1..2.14", "clbv1/model_applier.go")

@@ -3,11 +3,29 @@
 use super::{CLOUD_CONTROLLER as CCM, Message, defect, harmless};
 
 const ANY: &str = "cloud controller";
+const KCM: &str = "kube-controller-manager";
+
+/// Beginnings of the providerIDs that other clouds write.
+const OTHER_SCHEMES: &[&str] = &[
+    "azure://",
+    "digitalocean://",
+    "gce://",
+    "hcloud://",
+    "kubevirt://",
+    "nutanix://",
+    "openstack://",
+    "proxmox://",
+    "scaleway://",
+    "vsphere://",
+];
 
 /// Words of the controllers of other clouds.
 const OTHER_CLOUDS: &[&str] = &["azure", "aks-", "equinix", "vsphere", "gce://", "openstack", "hcloud", "digitalocean"];
 
 pub(super) const MESSAGES: &[Message] = &[
+    defect(CCM, &["Multiple tagged secur"], "..1.36", "pkg/providers/v1/aws.go#findSecurityGroupForInstance")
+        .rules(&["sg-multiple-tagged-on-instance"])
+        .means("two security groups of one node carry the cluster tag, and the first such node stops the sync of every Service"),
     defect(CCM, &["Multiple tagged security groups found for instance"], "..1.36", "pkg/providers/v1/aws.go#findSecurityGroupForInstance")
         .rules(&["sg-multiple-tagged-on-instance"])
         .means("two security groups of one node carry the cluster tag, and the first such node stops the sync of every Service"),
@@ -52,6 +70,14 @@ pub(super) const MESSAGES: &[Message] = &[
     harmless(CCM, &["AWS cloud filtering on ClusterID"], "..1.36", "pkg/providers/v1/tags.go#init")
         .conditions(&["controlplane-cluster-id-disagreement", "cluster-id-unexpected"])
         .means("the cluster id that the controller took from its instance"),
+    defect(CCM, &["detected a cluster without a ClusterID"], "1.20..1.36", "cmd/aws-cloud-controller-manager/main.go#cloudInitializer")
+        .rules(&["instance-cluster-tag-missing", "cluster-tag-near-miss", "cluster-tag-empty-id"])
+        .means("the instance on which the controller runs carries no cluster tag")
+        .host(),
+    defect(CCM, &["Found multiple KubernetesCluster tags"], "..1.36", "pkg/providers/v1/tags.go#findClusterIDs")
+        .rules(&["instance-cluster-tag-conflict", "instance-legacy-tag-mismatch"])
+        .means("the instance on which the controller runs carries the legacy tag twice")
+        .host(),
     defect(CCM, &["Found multiple cluster tags with prefix"], "..1.36", "pkg/providers/v1/tags.go#findClusterIDs")
         .rules(&["instance-cluster-tag-conflict", "cluster-tag-empty-id"])
         .means("the instance on which the controller runs carries the tags of two clusters")
@@ -89,6 +115,52 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["Invalid scheme for AWS instance"], "..1.36", "pkg/providers/v1/instances.go#MapToAWSInstanceID")
         .rules(&["node-provider-id-invalid", "ccm-wrong-cloud-provider"])
         .means("the providerID of the Node is not that of an EC2 instance"),
+    defect(CCM, &["Invalid scheme for AWS instance", "://"], "..1.36", "pkg/providers/v1/instances.go#MapToAWSInstanceID")
+        .with_one_of(OTHER_SCHEMES)
+        .rules(&["ccm-wrong-cloud-provider", "node-provider-id-invalid"])
+        .means("the controller of another cloud wrote the providerID of the Node"),
+    defect(CCM, &["failed to map provider ID to AWS instance ID", "://"], "1.32..1.36", "pkg/providers/v1/instances_v2.go#InstanceMetadata")
+        .with_one_of(OTHER_SCHEMES)
+        .rules(&["ccm-wrong-cloud-provider", "node-provider-id-invalid"])
+        .means("the controller of another cloud wrote the providerID of the Node"),
+    defect(CCM, &["unable to parse ProviderID", "://"], "..1.36", "pkg/providers/v1/instances.go#mapToAWSInstanceIDsTolerant")
+        .with_one_of(OTHER_SCHEMES)
+        .rules(&["ccm-wrong-cloud-provider", "node-provider-id-invalid"])
+        .means("the controller of another cloud wrote the providerID of the Node"),
+    defect(CCM, &["error describing subnets", "InvalidSubnetID.NotFound"], "..1.36", "pkg/providers/v1/aws.go#resolveSubnetNameOrIDs")
+        .rules(&["svc-subnets-unresolved"])
+        .means("a subnet of the annotation does not exist"),
+    defect(CCM, &["CertificateNotFound: Server Certificate"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer")
+        .rules(&["svc-certificate-elsewhere"])
+        .means("the certificate is not in this region, or was deleted"),
+    defect(CCM, &["Could not create route ", " for node ", ": instance not found"], "..1.36", "pkg/providers/v1/aws_routes.go#CreateRoute")
+        .rules(&["node-name-mismatch", "node-without-instance", "instance-cluster-tag-missing"])
+        .means("the controller finds no instance with the name of the Node, and creates no route"),
+    defect(CCM, &["error creating AWS route", "RouteAlreadyExists"], "..1.36", "pkg/providers/v1/aws_routes.go#CreateRoute")
+        .means("the route table has a route to the range of the Node already, which the controller does not take for its own"),
+    defect(CCM, &["error listing AWS instances", "AuthFailure"], "..1.36", "pkg/providers/v1/aws.go#getInstancesByIDs")
+        .means("AWS does not know the credentials: keys that were deleted, or a clock that is wrong"),
+    defect(CCM, &["error listing AWS instances", "RequestExpired"], "..1.36", "pkg/providers/v1/aws.go#getInstancesByIDs")
+        .means("the credentials have expired, or the clock is wrong"),
+    defect(CCM, &["in tagging EC2 instance", "TagLimitExceeded"], "..1.36", "pkg/controllers/tagging/tagging_controller.go")
+        .means("the instance has as many tags as it may have"),
+    harmless(CCM, &["in tagging EC2 instance", "RequestLimitExceeded"], "..1.36", "pkg/controllers/tagging/tagging_controller.go")
+        .means("EC2 throttles; the controller repeats"),
+    harmless(CCM, &["Error occurred trying to batch tag resources, trying individually"], "1.29..1.36", "pkg/providers/v1/create_tags_batch.go")
+        .conditions(&["node-without-instance"])
+        .means("one call for several resources failed, and each is tagged alone"),
+    harmless(CCM, &["Ignoring security group with no cluster tag"], "..1.36", "pkg/providers/v1/aws.go#updateInstanceSecurityGroupsForLoadBalancer")
+        .means("a group with a rule for the load balancer is not one of the cluster, and stays as it is"),
+    harmless(CCM, &["Exceeded ec2:DescribeInstanceTopology request limits"], "1.30..1.36", "pkg/resourcemanagers/topology.go#GetNodeTopology")
+        .means("EC2 throttles; the controller repeats"),
+    defect(CCM, &["error creating load balancer", "InvalidSecurityGroup"], "..1.36", "Elastic Load Balancing API reference, CreateLoadBalancer")
+        .conditions(&["svc-sync-fails"])
+        .means("a security group of the annotation does not exist, or is of another VPC"),
+    defect(CCM, &["error describe availability zones", "dial tcp"], "1.27..1.36", "pkg/providers/v1/zones.go#populate")
+        .conditions(&["ccm-dns-policy"])
+        .means("EC2 is not reached: network, proxy or DNS"),
+    harmless(CCM, &["error describe availability zones", "RequestLimitExceeded"], "1.27..1.36", "pkg/providers/v1/zones.go#populate")
+        .means("EC2 throttles; the controller repeats"),
     defect(CCM, &["Invalid format for AWS instance"], "..1.36", "pkg/providers/v1/instances.go#MapToAWSInstanceID")
         .rules(&["node-provider-id-invalid"])
         .means("the providerID of the Node is not that of an EC2 instance"),
@@ -146,7 +218,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["svc-subnets-unresolved"])
         .means("a subnet of the annotation does not exist in the VPC, or its name is not unique"),
     defect(CCM, &["unable to resolve empty subnet slice"], "1.21..1.36", "pkg/providers/v1/aws.go#resolveSubnetNameOrIDs")
-        .rules(&["svc-sync-fails", "svc-subnets-unresolved"])
+        .rules(&["svc-subnets-unresolved", "svc-sync-fails"])
         .means("the annotation `aws-load-balancer-subnets` is empty"),
     defect(CCM, &["error parsing service annotation"], "..1.36", "pkg/providers/v1/aws.go#EnsureLoadBalancer")
         .rules(&["svc-annotation-value"])
@@ -298,6 +370,15 @@ pub(super) const MESSAGES: &[Message] = &[
         .conditions(&["ccm-duplicate"])
         .means("another replica leads, or the API server did not answer in time; the process starts again")
         .unless(&["cert-manager", "karpenter", "external-dns", "kube-scheduler"]),
+    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "route"], "..1.36", "kubernetes cmd/kube-controller-manager")
+        .rules(&["kcm-controllers-unknown"])
+        .means("`--controllers` of kube-controller-manager names one that this version does not have"),
+    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "service"], "..1.36", "kubernetes cmd/kube-controller-manager")
+        .rules(&["kcm-controllers-unknown"])
+        .means("`--controllers` of kube-controller-manager names one that this version does not have"),
+    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "cloud"], "..1.36", "kubernetes cmd/kube-controller-manager")
+        .rules(&["kcm-controllers-unknown"])
+        .means("`--controllers` of kube-controller-manager names one that this version does not have"),
     defect(ANY, &["is not in the list of known controllers", "route"], "0.20..0.36", "kubernetes/cloud-provider options/options.go#Validate")
         .rules(&["ccm-controllers-unknown", "kcm-controllers-unknown"])
         .means("`--controllers` names one that this version does not have"),
@@ -333,11 +414,20 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the controller uses its ServiceAccount"),
     harmless(ANY, &["Successfully initialized node", "with cloud provider"], "..1.36", "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode")
         .means("a Node was initialised"),
+    harmless(ANY, &["EnsuringLoadBalancer", "Ensuring load balancer"], "..1.36", "kubernetes/cloud-provider controllers/service/controller.go#syncLoadBalancerIfNeeded")
+        .means("the controller syncs a Service: a later event tells the result"),
+    harmless(ANY, &["Node synced successfully"], "..1.36", "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode")
+        .means("a Node was initialised"),
+    harmless(ANY, &["controllermanager.go", "Started \"route\""], "..1.36", "kubernetes/cloud-provider app/controllermanager.go#startControllers")
+        .means("the controller starts"),
+    harmless(ANY, &["controllermanager.go", "\"tagging\" is disabled"], "..1.36", "kubernetes/cloud-provider app/controllermanager.go#startControllers")
+        .means("`--controllers` does not name it, or it needs an option that is not set"),
     harmless(ANY, &["Ensured load balancer"], "..1.36", "kubernetes/cloud-provider controllers/service/controller.go#syncLoadBalancerIfNeeded")
         .means("a load balancer was synced"),
     harmless(ANY, &["address annotations not yet set"], "..1.36", "k3s and rke2 pkg/cloudprovider")
         .means("the embedded controller waits for the agent of the Node"),
     defect("Kubernetes", &["was specified, but built-in cloud providers are disabled"], "0.32..0.36", "kubernetes/cloud-provider plugins.go#ErrorForDisabledProvider")
+        .unless(&["\"azure\"", "\"gce\"", "\"openstack\"", "\"vsphere\""])
         .rules(&["in-tree-cloud-provider"])
         .means("this version of Kubernetes has no in-tree cloud provider"),
     defect("Kubernetes", &["built-in cloud provider is now disabled"], "0.22..0.31", "kubernetes/cloud-provider plugins.go")

@@ -31,7 +31,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "1.20..1.36",
         "pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerv2",
     )
-    .rules(SERVICE)
+    .rules(&["svc-static-ip-count", "svc-sync-fails"])
     .means("the annotation needs as many addresses as there are subnets"),
     defect(
         CCM,

@@ -135,7 +135,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "2.0..3.5",
         "pkg/service/model_build_load_balancer.go#buildLoadBalancerSubnetMappings",
     )
-    .rules(SERVICE)
+    .rules(&["svc-static-ip-count", "svc-sync-fails"])
     .means("the annotation needs as many addresses as there are subnets")
     .with_one_of(&["EIP allocations", "private IPv4 addresses", "IPv6 addresses"]),
     defect(

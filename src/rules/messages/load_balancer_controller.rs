@@ -1,6 +1,6 @@
 //! Messages of the AWS Load Balancer Controller.
 
-use super::{LOAD_BALANCER_CONTROLLER as LBC, Message, defect, harmless};
+use super::{LBC_FRAMES, LOAD_BALANCER_CONTROLLER as LBC, Message, defect, harmless};
 
 pub(super) const MESSAGES: &[Message] = &[
     defect(
@@ -45,12 +45,12 @@ pub(super) const MESSAGES: &[Message] = &[
         &[
             "unable to resolve at least one subnet",
             "Evaluated ",
-            "insufficient available IP addresses",
+            "have insuff",
         ],
         "2.13..3.5",
         "pkg/networking/subnet_resolver.go#chooseAndValidateSubnetsPerAZ",
     )
-    .unless(&[" 0 have insufficient"])
+    .unless(&[" 0 have insuff"])
     .rules(&["subnet-low-free-ips"])
     .means("subnets that have the role tag have fewer than eight free addresses: the line counts them"),
     defect(
@@ -160,6 +160,27 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(LBC, &["match VPC and tags", "tagged for other cluster"], "2.7..2.12", "pkg/networking/subnet_resolver.go")
         .rules(&["subnet-foreign-cluster-tag", "lbc-cluster-name-mismatch"])
         .means("every subnet that has the role tag is tagged for other clusters"),
+    defect(LBC, &["unable to resolve at least one subnet", "match VPC and tags", "have fewer than"], "2.6..2.12", "pkg/networking/subnet_resolver.go")
+        .unless(&["tagged for other cluster"])
+        .rules(&["subnet-low-free-ips"])
+        .means("subnets that have the role tag have fewer than eight free addresses: the line counts them"),
+    defect(LBC, &["build model", "InvalidSubnetID.NotFound"], "2.0..3.5", "pkg/networking/subnet_resolver.go")
+        .with_one_of(LBC_FRAMES)
+        .rules(&["ingress-reference-missing", "svc-subnets-unresolved"])
+        .means("a subnet of the annotation does not exist"),
+    defect(LBC, &["failed to fetch VPC ID with tags: no VPC exists with tags"], "2.9..3.5", "pkg/aws/cloud.go#inferVPCIDFromTags")
+        .conditions(&["lbc-vpc-mismatch"])
+        .means("`--aws-vpc-tags` fits no VPC of the account and region"),
+    defect(LBC, &["InvalidSubnet: VPC ", "has no internet gateway"], "all", "Elastic Load Balancing API reference, CreateLoadBalancer")
+        .conditions(&["subnet-role-tag-wrong-reachability", "lb-internet-facing-without-route", "elb-subnets-none-public"])
+        .means("the VPC of an internet-facing load balancer needs an internet gateway"),
+    harmless(LBC, &["Operation cannot be fulfilled on targetgroupbindings", "the object has been modified"], "2.0..3.5", "controllers/elbv2/targetgroupbinding_controller.go")
+        .means("two writes at once; the next attempt succeeds"),
+    harmless(LBC, &["SuccessfullyReconciled"], "2.0..3.5", "pkg/k8s/events.go")
+        .with_one_of(&["ingress", "service", "targetgroupbinding", "gateway"])
+        .means("the load balancer is as the objects ask"),
+    harmless(LBC, &["Reconciler error", "api error Throttling"], "2.0..3.5", "aws-sdk-go-v2 aws/retry")
+        .means("AWS throttles; the controller repeats"),
     defect(LBC, &["providerID is not specified for node"], "2.4..3.5", "pkg/k8s/node_utils.go")
         .rules(&["node-provider-id-missing", "node-uninitialized-stuck"])
         .means("a Node has no providerID yet"),

@@ -20,6 +20,9 @@ const PULLS: &[&str] = &[
     "ImagePullBackOff",
 ];
 
+/// Flags of other clouds that begin like `--cloud-provider`.
+const OF_OTHER_CLOUDS: &[&str] = &["--cloud-provider-gce", "--cloud-provider-azure"];
+
 pub(super) const MESSAGES: &[Message] = &[
     defect(
         RKE2,
@@ -83,6 +86,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["kubelet-cloud-config-flag"])
         .means("the kubelet has no flag `--cloud-config` any more"),
     defect(KUBELET, &["kubelet", "unknown flag: --cloud-provider"], "..1.36", "kubernetes cmd/kubelet")
+        .unless(OF_OTHER_CLOUDS)
         .rules(&["component-argument-misspelt", "kubelet-cloud-config-flag"])
         .means("the kubelet does not know the flag"),
     defect(KUBELET, &["kubelet", "unknown flag: --container-runtime"], "..1.36", "kubernetes CHANGELOG-1.27")
@@ -196,7 +200,32 @@ pub(super) const MESSAGES: &[Message] = &[
         "kubernetes/cloud-provider-aws cmd/ecr-credential-provider/main.go",
     )
     .rules(&["instance-profile-missing", "iam-action-missing", "imds-disabled"])
+    .metadata()
     .means("the plugin got no token of ECR: no credentials, or no network"),
+    defect(
+        REGISTRY,
+        &["Error running credential provider plugin", "ec2imds", "context deadline exceeded"],
+        "1.20..1.36",
+        "aws-sdk-go-v2 feature/ec2/imds",
+    )
+    .rules(&["imds-hop-limit-low", "imds-disabled"])
+    .means("the metadata service does not answer the plugin"),
+    defect(
+        REGISTRY,
+        &["error execing credential provider plugin", "no such file or directory"],
+        "1.24..1.36",
+        "kubernetes pkg/credentialprovider/plugin/plugin.go#ExecPlugin",
+    )
+    .rules(&["ecr-config-invalid", "ecr-credential-provider-missing"])
+    .means("the executable of the credential provider does not exist"),
+    defect(
+        REGISTRY,
+        &["error execing credential provider plugin", "context deadline exceeded"],
+        "1.24..1.36",
+        "kubernetes pkg/credentialprovider/plugin/plugin.go#ExecPlugin",
+    )
+    .conditions(&["imds-hop-limit-low", "imds-disabled"])
+    .means("the plugin got no answer in time, of the metadata service or of ECR"),
     defect(
         REGISTRY,
         &["Error running credential provider plugin", "i/o timeout"],
@@ -218,9 +247,11 @@ pub(super) const MESSAGES: &[Message] = &[
         "1.33..1.36",
         "kubernetes CHANGELOG-1.33",
     )
+    .unless(OF_OTHER_CLOUDS)
     .rules(&["apiserver-cloud-provider-flag"])
     .means("kube-apiserver has no flag `--cloud-provider` any more"),
     defect(CONTROL_PLANE, &["unknown flag: --cloud-provider"], "1.33..1.36", "kubernetes CHANGELOG-1.33")
+        .unless(OF_OTHER_CLOUDS)
         .rules(&["apiserver-cloud-provider-flag", "component-argument-misspelt"])
         .means("kube-apiserver has no flag `--cloud-provider` any more, or a component has it misspelt"),
     defect(CONTROL_PLANE, &["unknown flag: --cloud-config"], "1.33..1.36", "kubernetes CHANGELOG-1.33")
@@ -340,15 +371,10 @@ pub(super) const MESSAGES: &[Message] = &[
     .conditions(&["sa-role-trust-mismatch"])
     .means("the account has no OIDC provider for the issuer of the token")
     .over_refusal(),
-    defect(
-        "AWS",
-        &["InvalidIdentityToken: Incorrect token audience"],
-        "all",
-        "AWS STS API reference, AssumeRoleWithWebIdentity",
-    )
-    .conditions(&["sa-role-trust-mismatch"])
-    .means("the audience of the token is not that of the OIDC provider, or of the trust policy")
-    .over_refusal(),
+    defect("AWS", &["Incorrect token audience"], "all", "AWS STS API reference, AssumeRoleWithWebIdentity")
+        .conditions(&["sa-role-trust-mismatch"])
+        .means("the audience of the token is not that of the OIDC provider, or of the trust policy")
+        .over_refusal(),
     defect(
         "AWS",
         &["InvalidIdentityToken: Couldn't retrieve verification key"],

@@ -226,4 +226,37 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("no subnet with the tag of the CNI has free addresses"),
     defect(CNI, &["error while retrieving eniconfig"], "1.8..1.23", "pkg/eniconfig/eniconfig.go")
         .means("the ENIConfig that the Node names does not exist"),
+    defect(KARPENTER, &["AMISelector did not match any AMIs"], "1.2..1.14", "pkg/controllers/nodeclass/ami.go")
+        .conditions(&["karpenter-selector-empty"])
+        .means("no image fits the selector"),
+    defect(KARPENTER, &["InstanceProfileNotFound", "instance profile not found"], "1.0..1.14", "pkg/controllers/nodeclass/instanceprofile.go")
+        .conditions(&["karpenter-role-missing"])
+        .means("the instance profile of the EC2NodeClass does not exist"),
+    defect(KARPENTER, &["AddRoleToInstanceProfile", "NoSuchEntity"], "0.32..1.14", "pkg/providers/instanceprofile/instanceprofile.go")
+        .conditions(&["karpenter-role-missing"])
+        .means("the role of the EC2NodeClass does not exist"),
+    defect(KARPENTER, &["AuthFailure.ServiceLinkedRoleCreationNotPermitted"], "all", "Amazon EC2 User Guide, Spot Instances, service-linked role")
+        .conditions(&["iam-action-missing"])
+        .means("the account has no service-linked role for Spot Instances, and the caller may not create it"),
+    defect(KARPENTER, &["VcpuLimitExceeded"], "all", "Amazon EC2 User Guide, instance quotas")
+        .conditions(&["limit-near"])
+        .in_context()
+        .means("the account has as many vCPUs of this kind as it may have"),
+    defect(KARPENTER, &["AWS.SimpleQueueService.NonExistentQueue"], "all", "Amazon SQS API reference, GetQueueUrl")
+        .conditions(&["karpenter-queue-not-granted"])
+        .in_context()
+        .means("the queue of `--interruption-queue` does not exist"),
+    defect(CNI, &["AddNetwork gRPC call", "127.0.0.1:50051", "connection refused"], "1.7..1.21", "cmd/routed-eni-cni-plugin/cni.go")
+        .conditions(&["imds-hop-limit-low", "imds-disabled", "iam-action-missing"])
+        .means("a consequence: aws-node does not run on the node, and its log has the cause"),
+    defect(CNI, &["ipamd init: failed to retrieve attached ENIs info"], "1.5..1.7", "pkg/ipamd/ipamd.go#nodeInit")
+        .conditions(&["iam-action-missing", "imds-hop-limit-low", "imds-disabled", "instance-profile-missing"])
+        .means("aws-node cannot read the network interfaces of its instance: neither EC2 nor the metadata service answers as it needs it"),
+    defect(CNI, &["Failed to retrieve interfaces data from instance metadata"], "1.7..1.8", "pkg/awsutils/awsutils.go")
+        .rules(&["imds-hop-limit-low", "imds-disabled"])
+        .means("the metadata service does not answer aws-node")
+        .metadata(),
+    defect(CNI, &["AttachmentLimitExceeded"], "all", "Amazon EC2 API reference, AttachNetworkInterface")
+        .in_context()
+        .means("the instance has as many network interfaces as its type takes"),
 ];

@@ -189,4 +189,48 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("the taint of a stopped instance stays on its Node"),
     harmless(EBS, &["Service: volume operation finished"], "..1.64", "pkg/driver/internal/inflight.go")
         .means("an operation ended"),
+    defect(
+        EBS,
+        &["all specified --metadata-sources", "are unavailable"],
+        "1.50..1.64",
+        "pkg/cloud/metadata/metadata.go#NewMetadataService",
+    )
+    .rules(&["imds-hop-limit-low", "imds-disabled", "controller-metadata-unreachable", "node-provider-id-missing"])
+    .means("the driver reaches neither the metadata service nor the Node in Kubernetes"),
+    defect(
+        VOLUMES,
+        &["timed out waiting for external-attacher of ebs.csi.aws.com"],
+        "all",
+        "kubernetes pkg/volume/csi/csi_attacher.go",
+    )
+    .conditions(&["ebs-csi-driver-missing", "controller-not-running", "iam-action-missing", "imds-hop-limit-low"])
+    .means("the EBS CSI driver did not attach the volume in time: its log has the cause"),
+    defect(
+        EBS,
+        &["no topology key found on CSINode"],
+        "all",
+        "kubernetes-csi/external-provisioner pkg/controller/topology.go",
+    )
+    .conditions(&["ebs-csi-driver-missing", "node-provider-id-missing", "imds-hop-limit-low"])
+    .means("the driver has not registered on the Node"),
+    defect(EBS, &["could not create volume in EC2", "InvalidParameter"], "0.4..1.64", "pkg/cloud/cloud.go#CreateDisk")
+        .conditions(&["storageclass-parameter-unknown"])
+        .means("EC2 does not take the type, the size or the throughput that the StorageClass asks: the line names it"),
+    defect(EBS, &["could not create volume in EC2", "UnknownVolumeType"], "0.4..1.64", "pkg/cloud/cloud.go#CreateDisk")
+        .conditions(&["storageclass-parameter-unknown"])
+        .means("EC2 does not have the volume type of the StorageClass"),
+    harmless(
+        EBS,
+        &["ControllerPublishVolume: attached"],
+        "0.4..1.64",
+        "pkg/driver/controller.go#ControllerPublishVolume",
+    )
+    .means("a volume was attached"),
+    harmless(
+        VOLUMES,
+        &["AttachVolume.Attach succeeded for volume"],
+        "all",
+        "kubernetes pkg/volume/util/operationexecutor",
+    )
+    .means("a volume was attached"),
 ];

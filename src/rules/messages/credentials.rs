@@ -1,0 +1,73 @@
+//! What the SDKs write about credentials: of the metadata service, of web identities and of EKS Pod Identity.
+
+use super::{Message, defect, harmless, metadata};
+
+const SDK: &str = "AWS SDK";
+
+/// Source of the messages about web identities.
+const WEB_IDENTITY: &str = "aws-sdk-go-v2 credentials/stscreds/web_identity_provider.go";
+
+pub(super) const MESSAGES: &[Message] = &[
+    defect(
+        SDK,
+        &["no EC2 IMDS role found, operation error ec2imds"],
+        "all",
+        "aws-sdk-go-v2 credentials/ec2rolecreds/provider.go",
+    )
+    .rules(metadata::NO_TOKEN)
+    .conditions(&["ccm-not-host-network"])
+    .means("the metadata service gives no credentials")
+    .metadata(),
+    defect(SDK, &["WebIdentity", "serviceaccount/token", "no such file or directory"], "all", WEB_IDENTITY)
+        .rules(&["sa-token-not-mounted"])
+        .means("the Pod has no token for the role of its ServiceAccount"),
+    defect(SDK, &["WebIdentity", "serviceaccount/token", "permission denied"], "all", WEB_IDENTITY)
+        .conditions(&["sa-token-not-mounted"])
+        .means("the process may not read its token: `fsGroup` of the Pod lets it"),
+    defect(
+        SDK,
+        &["ValidationError", "Request ARN is invalid"],
+        "all",
+        "AWS STS API reference, AssumeRoleWithWebIdentity",
+    )
+    .rules(&["sa-role-arn-invalid"])
+    .means("the role of the ServiceAccount is not an ARN"),
+    defect(SDK, &["ExpiredTokenException", "Token expired"], "all", "AWS STS API reference, AssumeRoleWithWebIdentity")
+        .means(
+            "the token of the ServiceAccount has expired: the clock is wrong, or the process read it once and keeps it",
+        ),
+    defect(
+        SDK,
+        &["169.254.170.23", "/v1/credentials", "connection refused"],
+        "all",
+        "Amazon EKS User Guide, EKS Pod Identity",
+    )
+    .rules(&["pod-identity-agent-missing"])
+    .means("the agent of EKS Pod Identity does not run on the node"),
+    defect(
+        SDK,
+        &["EKS does not have permissions to assume the associated role"],
+        "all",
+        "Amazon EKS User Guide, EKS Pod Identity",
+    )
+    .rules(&["pod-identity-trust-incomplete"])
+    .means("the trust policy of the role does not let EKS Pod Identity assume it")
+    .over_refusal(),
+    defect(SDK, &["Invalid IAM Instance Profile name", "arn:aws"], "all", "Amazon EC2 API reference, RunInstances")
+        .rules(&["rancher-machine-profile-arn"])
+        .means("an ARN stands where the name of an instance profile belongs"),
+    defect(SDK, &["Invalid IAM Instance Profile name"], "all", "Amazon EC2 API reference, RunInstances")
+        .conditions(&["instance-profile-missing", "karpenter-role-missing", "rancher-machine-profile-arn"])
+        .means("no instance profile has this name"),
+    harmless(
+        SDK,
+        &["An error occurred (RequestLimitExceeded) when calling"],
+        "all",
+        "Amazon EC2 API reference, throttling",
+    )
+    .means("EC2 throttles: repeat the call later"),
+    harmless(SDK, &["Client.RequestLimitExceeded", "eventName"], "all", "Amazon EC2 API reference, throttling")
+        .means("EC2 throttles; the caller repeats"),
+    harmless(SDK, &["Client.DryRunOperation", "eventName"], "all", "Amazon EC2 API reference, DryRun")
+        .means("the call was a trial, and would have succeeded"),
+];
