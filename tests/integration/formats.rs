@@ -487,7 +487,10 @@ fn a_large_cluster_is_a_table_before_its_drawing() {
         let row = rows.iter().find(|row| row.contains(&format!("subnet-0many{number:02}"))).unwrap();
         let wrong = usize::from(number == 14);
         assert!(
-            row.contains(&format!("<td>10</td><td class=\"{}\">{wrong}</td>", if wrong > 0 { "error" } else { "dim" })),
+            row.contains(&format!(
+                "<td>10</td><td class=\"{}\">{wrong}</td>",
+                if wrong > 0 { "warning" } else { "dim" }
+            )),
             "{row}"
         );
         assert_eq!(row.contains("data-find=\"i-0many149\""), wrong > 0, "{row}");

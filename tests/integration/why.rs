@@ -238,6 +238,7 @@ fn errors_of_the_model_are_known_messages() {
         "ingress: {}/{}: {message}",
         "missing {suffix} configuration",
         "port range [{item}] is invalid",
+        "strconv.ParseBool: parsing {}: invalid syntax",
         "strconv.ParseInt: parsing {}: invalid syntax",
     ];
     let named = [
@@ -250,6 +251,8 @@ fn errors_of_the_model_are_known_messages() {
             "{certificate} in {}",
             "arn:aws:acm:us-east-1:111122223333:certificate/a in service.beta.kubernetes.io/aws-load-balancer-backend-protocol",
         ),
+        ("{PRESERVE}", "preserve_client_ip.enabled"),
+        ("{POOL}", "customer-owned-ipv4-pool"),
         ("{format}", "VGroupPort format must be like 'rsp-id:443'"),
     ];
     let hole = regex::Regex::new(r"\{[^{}]*\}").unwrap();

@@ -2,10 +2,8 @@
 //! Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration`,
 //! `aws_loadbalancer.go#ensureLoadBalancerHealthCheck`, `#getExpectedHealthCheck`, `#ValidateHealthCheck`.
 
-use std::num::IntErrorKind;
-
 use super::{Request, Stop};
-use crate::model::annotations::go_quoted;
+use crate::model::annotations::{go_number_error, go_quoted};
 use crate::model::decision::HealthCheck;
 
 const TRAFFIC_PORT: &str = "traffic-port";
@@ -88,8 +86,9 @@ impl Request<'_> {
         for at in [0, 3, 2, 1] {
             let (Some(value), Some((suffix, ..))) = (read.get_mut(at), NUMBERS.get(at)) else { continue };
             if let Some(raw) = self.annotation(suffix) {
-                *value = integer(raw)
-                    .map_err(|why| Refused(format!("failed parsing health check annotation value: {why}")))?;
+                *value = raw.parse().map_err(|_| {
+                    Refused(format!("failed parsing health check annotation value: {}", go_number_error(raw)))
+                })?;
             }
         }
         let low: Vec<(&str, i64)> = read
@@ -165,7 +164,7 @@ impl Request<'_> {
             own.clone_into(&mut protocol);
         }
         if let Some(raw) = own_port.filter(|raw| *raw != TRAFFIC_PORT) {
-            port = integer(raw).or_else(Stop::error)?;
+            port = raw.parse().or_else(|_| Stop::error(go_number_error(raw)))?;
         }
         if matches!(protocol.to_uppercase().as_str(), "HTTP" | "HTTPS") {
             if path.is_empty() {
@@ -182,16 +181,6 @@ impl Request<'_> {
         let target = Some(format!("{protocol}:{port}{path}"));
         Ok(HealthCheck { target, interval, timeout, healthy, unhealthy, ..HealthCheck::default() })
     }
-}
-
-/// A number, or the error of Go.
-/// Source: Go `strconv.ParseInt`.
-fn integer(raw: &str) -> Result<i64, String> {
-    raw.parse::<i64>().map_err(|error| {
-        let is_range = matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow);
-        let why = if is_range { "value out of range" } else { "invalid syntax" };
-        format!("strconv.ParseInt: parsing {}: {why}", go_quoted(raw))
-    })
 }
 
 /// The text of the controller's checks.

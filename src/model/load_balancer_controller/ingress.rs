@@ -266,6 +266,7 @@ impl Request<'_> {
         if matches!(decision.new_group, Answer::Is(Some(_))) {
             self.validate_tags()?;
         }
+        self.validate_pool()?;
         self.validate_attributes()?;
         self.validate_tags()?;
         decision.step(

@@ -177,22 +177,7 @@ impl Request<'_> {
             is_dual_stack,
             ip_address_type,
         };
-        let subnets = match self.annotations.list("aws-load-balancer-subnets") {
-            Some(named) => search.by_name_or_id(&named)?,
-            None => match held {
-                Held::NotRead => {
-                    return Stop::unknown(
-                        "subnets",
-                        "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
-                    );
-                }
-                Held::One(balancer) if balancer.scheme.as_deref() == Some(scheme.name()) => {
-                    decision.subnets_if_new = search.if_new(decision);
-                    search.by_name_or_id(&balancer.subnets)?
-                }
-                Held::One(_) | Held::None => search.discovered(decision)?,
-            },
-        };
+        let subnets = self.subnets(decision, held, &search)?;
         decision.subnets = Answer::Is(subnets.iter().map(|subnet| subnet.id.clone()).collect());
         if let Some(refused) = unknown_type {
             decision.ip_address_type = Answer::NotReached;
@@ -204,20 +189,7 @@ impl Request<'_> {
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerSecurityGroups",
         );
         let groups = self.groups(decision, held, is_dual_stack)?;
-        let tags = self.annotations.map("aws-load-balancer-additional-resource-tags")?;
-        let managed = self.config.list("external-managed-tags");
-        if let Some(key) = tags.keys().find(|key| managed.contains(key)) {
-            return Stop::error(format!("external managed tag key {key} cannot be specified on Service"));
-        }
-        // Since v2.8.
-        let suffix = "aws-load-balancer-inbound-sg-rules-on-private-link-traffic";
-        if let Some(other) =
-            self.annotations.get(suffix).filter(|one| self.config.is_since(2, 8) && !matches!(*one, "on" | "off"))
-        {
-            return Stop::error(format!(
-                "Invalid value for securityGroupsInboundRulesOnPrivateLink status: {other}, value must be one of [on, off]"
-            ));
-        }
+        self.validate_tags()?;
         self.validate_addresses(scheme, &subnets, is_dual_stack)?;
         decision.step(
             "name",
@@ -238,6 +210,48 @@ impl Request<'_> {
         let network = Network { scheme, subnets: &subnets, groups };
         self.listeners(decision, &network, is_dual_stack)?;
         self.note_not_modelled(decision);
+        Ok(())
+    }
+
+    /// Subnets of the load balancer: `pkg/service/model_build_load_balancer.go#buildLoadBalancerSubnets`.
+    fn subnets<'s>(
+        &self,
+        decision: &mut Decision,
+        held: Held<'_>,
+        search: &Search<'s>,
+    ) -> Result<Vec<&'s Subnet>, Stop> {
+        if let Some(named) = self.annotations.list("aws-load-balancer-subnets") {
+            return search.by_name_or_id(&named);
+        }
+        match held {
+            Held::NotRead => Stop::unknown(
+                "subnets",
+                "an existing load balancer of the same scheme keeps its subnets, and load balancers were not read",
+            ),
+            Held::One(balancer) if balancer.scheme.as_deref() == Some(search.scheme.name()) => {
+                decision.subnets_if_new = search.if_new(decision);
+                search.by_name_or_id(&balancer.subnets)
+            }
+            Held::One(_) | Held::None => search.discovered(decision),
+        }
+    }
+
+    /// Source: `pkg/service/model_build_load_balancer.go#buildLoadBalancerTags`, and the attribute that follows.
+    fn validate_tags(&self) -> Result<(), Stop> {
+        let tags = self.annotations.map("aws-load-balancer-additional-resource-tags")?;
+        let managed = self.config.list("external-managed-tags");
+        if let Some(key) = tags.keys().find(|key| managed.contains(key)) {
+            return Stop::error(format!("external managed tag key {key} cannot be specified on Service"));
+        }
+        // Since v2.8.
+        let suffix = "aws-load-balancer-inbound-sg-rules-on-private-link-traffic";
+        if let Some(other) =
+            self.annotations.get(suffix).filter(|one| self.config.is_since(2, 8) && !matches!(*one, "on" | "off"))
+        {
+            return Stop::error(format!(
+                "Invalid value for securityGroupsInboundRulesOnPrivateLink status: {other}, value must be one of [on, off]"
+            ));
+        }
         Ok(())
     }
 

@@ -294,6 +294,13 @@ fn paths_tags_and_ports_are_checked() {
         "failed to parse stringMap annotation, alb.ingress.kubernetes.io/tags: a"
     );
     assert_eq!(group(&[("tags", "a=1")], &[("tags", "a=2")])["error"], "conflicting tag a: 1 | 2");
+    let pool = |name: &'static str| [("customer-owned-ipv4-pool", name)];
+    assert_eq!(
+        plain(&pool(""))["error"],
+        "cannot use empty value for customer-owned-ipv4-pool annotation, ingress: default/web"
+    );
+    assert_eq!(group(&pool("b"), &pool("a"))["error"], "conflicting CustomerOwnedIPv4Pool: [a b]");
+    assert_eq!(plain(&pool("a"))["error"], Value::Null);
     assert_eq!(
         group(&[("load-balancer-attributes", "a=1")], &[("load-balancer-attributes", "a=2")])["error"],
         "conflicting load balancer attributes a: 1 | 2"

@@ -415,7 +415,7 @@ pub(super) const MESSAGES: &[Message] = &[
     harmless(ANY, &["Successfully initialized node", "with cloud provider"], "..1.36", "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode")
         .means("a Node was initialised"),
     harmless(ANY, &["EnsuringLoadBalancer", "Ensuring load balancer"], "..1.36", "kubernetes/cloud-provider controllers/service/controller.go#syncLoadBalancerIfNeeded")
-        .means("the controller syncs a Service: a later event tells the result"),
+        .means("the controller syncs a Service: a later event has the result"),
     harmless(ANY, &["Node synced successfully"], "..1.36", "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode")
         .means("a Node was initialised"),
     harmless(ANY, &["controllermanager.go", "Started \"route\""], "..1.36", "kubernetes/cloud-provider app/controllermanager.go#startControllers")

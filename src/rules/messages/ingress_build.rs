@@ -295,4 +295,31 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(INGRESS)
     .means("the annotation `inbound-cidrs` holds something else than ranges"),
+    defect(
+        LBC,
+        &["cannot use empty value for customer-owned-ipv4-pool annotation"],
+        "2.2..3.5",
+        "pkg/ingress/model_build_load_balancer.go#buildLoadBalancerCOIPv4Pool",
+    )
+    .rules(INGRESS)
+    .means("the annotation is empty")
+    .with_one_of(FRAMES),
+    defect(
+        LBC,
+        &["conflicting CustomerOwnedIPv4Pool"],
+        "2.2..3.5",
+        "pkg/ingress/model_build_load_balancer.go#buildLoadBalancerCOIPv4Pool",
+    )
+    .rules(INGRESS)
+    .means("Ingresses of one group name different pools")
+    .with_one_of(FRAMES),
+    defect(
+        LBC,
+        &["precisely one of TargetGroupArn and ForwardConfig can be specified"],
+        "2.0..2.13",
+        "pkg/ingress/config_types.go#Action.validate",
+    )
+    .rules(INGRESS)
+    .means("an action of the annotation names a target group twice, or not at all")
+    .with_one_of(FRAMES),
 ];

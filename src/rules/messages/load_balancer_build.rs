@@ -276,4 +276,67 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(EITHER)
     .means("subnets have no IPv6 range, which the address type needs"),
+    defect(
+        LBC,
+        &["invalid ALPN policy", "policy must be one of"],
+        "2.1..3.5",
+        "pkg/service/model_build_listener.go#buildListenerALPNPolicy",
+    )
+    .rules(SERVICE)
+    .means("the annotation with the ALPN policy has an unknown value")
+    .with_one_of(FRAMES),
+    defect(
+        LBC,
+        &["Invalid value for securityGroupsInboundRulesOnPrivateLink status"],
+        "2.8..3.5",
+        "pkg/service/model_build_load_balancer.go#buildSecurityGroupsInboundRulesOnPrivateLink",
+    )
+    .rules(SERVICE)
+    .means("the annotation takes `on` and `off`")
+    .with_one_of(FRAMES),
+    defect(
+        LBC,
+        &["invalid port number in proxy-protocol-per-target-group"],
+        "2.8..3.5",
+        "pkg/service/model_build_target_group.go#buildTargetGroupAttributes",
+    )
+    .rules(SERVICE)
+    .means("the annotation takes numbers of ports")
+    .with_one_of(FRAMES),
+    defect(
+        LBC,
+        &["deletion_protection is enabled, cannot delete the service"],
+        "2.3..3.5",
+        "pkg/service/model_builder.go#run",
+    )
+    .rules(SERVICE)
+    .means("the load balancer of the deleted Service has deletion protection")
+    .with_one_of(FRAMES),
+    defect(
+        LBC,
+        &["protocols can't match for merging"],
+        "2.13..3.5",
+        "pkg/service/model_build_listener.go#validateMultiProtocolUsage",
+    )
+    .rules(SERVICE)
+    .means("two ports of one number share a listener if one is TCP and the other UDP")
+    .with_one_of(FRAMES),
+    defect(
+        LBC,
+        &["unsupported protocol for merging"],
+        "2.13..3.5",
+        "pkg/service/model_build_listener.go#validateMultiProtocolUsage",
+    )
+    .rules(SERVICE)
+    .means("two ports of one number share a listener if one is TCP and the other UDP")
+    .with_one_of(FRAMES),
+    defect(
+        LBC,
+        &["health check port", "not supported"],
+        "2.0..2.6",
+        "pkg/service/model_build_target_group.go#buildTargetGroupHealthCheckPort",
+    )
+    .rules(SERVICE)
+    .means("before v2.6.2 the annotation takes a number or `traffic-port`")
+    .with_one_of(FRAMES),
 ];

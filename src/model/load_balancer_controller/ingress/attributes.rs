@@ -9,10 +9,9 @@ use super::{Decision, Object, Request, Stop};
 use crate::model::annotations::go_list;
 
 /// Annotations with which the controller can fail, and that are not modelled: a name, or the start of several.
-const NOT_MODELLED: [&str; 14] = [
+const NOT_MODELLED: [&str; 13] = [
     "auth-",
     "conditions.",
-    "customer-owned-ipv4-pool",
     "enable-frontend-nlb",
     "ipam-ipv4-pool-id",
     "jwt-validation",
@@ -30,6 +29,28 @@ const NOT_MODELLED: [&str; 14] = [
 const FIREWALL: [&str; 3] = ["wafv2-acl-arn", "waf-acl-id", "web-acl-id"];
 
 impl Request<'_> {
+    /// The pool of addresses on an Outpost must be one.
+    /// Source: `pkg/ingress/model_build_load_balancer.go#buildLoadBalancerCOIPv4Pool`.
+    pub(super) fn validate_pool(&self) -> Result<(), Stop> {
+        const POOL: &str = "customer-owned-ipv4-pool";
+        let mut pools = BTreeSet::new();
+        for member in &self.group.members {
+            let Some(pool) = member.annotations().get(POOL) else { continue };
+            if pool.is_empty() {
+                return Stop::error(format!(
+                    "cannot use empty value for {POOL} annotation, ingress: {}/{}",
+                    member.name.namespace, member.name.name
+                ));
+            }
+            pools.insert(pool.to_owned());
+        }
+        if pools.len() > 1 {
+            let pools: Vec<String> = pools.into_iter().collect();
+            return Stop::error(format!("conflicting CustomerOwnedIPv4Pool: {}", go_list(&pools)));
+        }
+        Ok(())
+    }
+
     /// Attributes must be maps that do not conflict.
     pub(super) fn validate_attributes(&self) -> Result<(), Stop> {
         let members = &self.group.members;

@@ -106,10 +106,22 @@ impl Request<'_> {
     }
 }
 
-/// The entries of the annotation, or Go's error about a value of another type. `null` is an empty value of each type.
+/// A value of another type than expected, as Go prints it.
 /// Source: Go `encoding/json/decode.go#UnmarshalTypeError.Error`.
-fn entries(value: &Value) -> Result<Vec<BTreeMap<String, i32>>, String> {
-    let wrong = |value: &Value, expected: &str| {
+struct WrongType {
+    found: String,
+    expected: &'static str,
+}
+
+impl std::fmt::Display for WrongType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "json: cannot unmarshal {} into Go value of type {}", self.found, self.expected)
+    }
+}
+
+/// The entries of the annotation. `null` is an empty value of each type.
+fn entries(value: &Value) -> Result<Vec<BTreeMap<String, i32>>, WrongType> {
+    let wrong = |value: &Value, expected: &'static str| {
         let found = match value {
             Value::Null => "null".to_owned(),
             Value::Bool(_) => "bool".to_owned(),
@@ -119,7 +131,7 @@ fn entries(value: &Value) -> Result<Vec<BTreeMap<String, i32>>, String> {
             Value::Array(_) => "array".to_owned(),
             Value::Object(_) => "object".to_owned(),
         };
-        format!("json: cannot unmarshal {found} into Go value of type {expected}")
+        WrongType { found, expected }
     };
     let items = match value {
         Value::Null => return Ok(Vec::new()),
@@ -144,9 +156,11 @@ fn ports(raw: Option<&str>, has_certificate: bool) -> Result<BTreeMap<i64, Strin
         let (port, protocol) = if has_certificate { (443, "HTTPS") } else { (80, "HTTP") };
         return Ok(BTreeMap::from([(port, protocol.to_owned())]));
     };
-    let entries = match serde_json::from_str(raw).map_err(|_| go_json_error(raw)).and_then(|value| entries(&value)) {
-        Ok(entries) => entries,
-        Err(why) => return Stop::error(format!("failed to parse listen-ports configuration: `{raw}`: {why}")),
+    let refused = |why: String| Stop::error(format!("failed to parse listen-ports configuration: `{raw}`: {why}"));
+    let entries = match serde_json::from_str(raw).map(|value| entries(&value)) {
+        Ok(Ok(entries)) => entries,
+        Ok(Err(wrong)) => return refused(wrong.to_string()),
+        Err(_) => return refused(go_json_error(raw)),
     };
     if entries.is_empty() {
         return Stop::error(format!("empty listen-ports configuration: `{raw}`"));

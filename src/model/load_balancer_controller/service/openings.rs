@@ -70,10 +70,7 @@ impl Request<'_> {
         let is_merged = protocol == "TCP_UDP";
         let mut is_default = false;
         let mut traffic = Vec::new();
-        if !(is_udp || is_merged || preserves) {
-            let Some(blocks) = blocks() else { return Ok(None) };
-            traffic = blocks;
-        } else {
+        if is_udp || is_merged || preserves {
             traffic.extend(self.source_ranges());
             if traffic.is_empty() {
                 is_default = true;
@@ -89,6 +86,9 @@ impl Request<'_> {
                     }
                 };
             }
+        } else {
+            let Some(blocks) = blocks() else { return Ok(None) };
+            traffic = blocks;
         }
         let name = if is_udp { "udp" } else { "tcp" };
         let open = |protocol, ranges: &[String], port| -> Vec<Opening> {

@@ -1,5 +1,5 @@
-//! A large VPC as a table: a row for each subnet, with its nodes that have findings as boxes and the others as a number. Nothing
-//! is left out of it, as the drawing does.
+//! A large VPC as a table: a row for each subnet, with its nodes that have findings as boxes and the others as a number. It shows
+//! all subnets, where the drawing omits some.
 
 use std::collections::{BTreeMap, BTreeSet};
 
