@@ -295,6 +295,49 @@ E0415 02:54:14.222212       1 controller.go:302] error processing service web/fr
         assert_eq!(rules(line), ["iam-action-denied"]);
     }
 
+    /// A message states that a call failed; the clause of the refusal states why.
+    #[test]
+    fn the_policy_that_refused_counts_more_than_the_message() {
+        let line = |clause: &str| {
+            format!(
+                "error describe availability zones: \"operation error EC2: DescribeAvailabilityZones, api error UnauthorizedOperation: User: arn:aws:sts::111122223333:assumed-role/cp/i-0a is not authorized to perform: ec2:DescribeAvailabilityZones {clause}\""
+            )
+        };
+        assert_eq!(rules(&line("with an explicit deny in a service control policy")), ["iam-action-denied"]);
+        let open = rules(&line("because no identity-based policy allows the ec2:DescribeAvailabilityZones action"));
+        assert_eq!(open.first(), Some(&"iam-controller-action-missing"));
+    }
+
+    /// Only the status of the metadata service says something about it.
+    #[test]
+    fn the_status_of_the_metadata_service_decides() {
+        let plugin = |inner: &str| rules(&format!("Error running credential provider plugin: {inner}"));
+        let imds = |status: &str| {
+            plugin(&format!(
+                "no EC2 IMDS role found, operation error ec2imds: GetMetadata, http response error StatusCode: {status}"
+            ))
+        };
+        assert_eq!(imds("403"), messages::metadata::OFF);
+        assert_eq!(imds("404"), messages::metadata::NO_ROLE);
+        assert_eq!(imds("401"), messages::metadata::NO_TOKEN);
+        assert_eq!(
+            plugin("operation error ECR: GetAuthorizationToken, https response error StatusCode: 404").first(),
+            Some(&"instance-profile-missing")
+        );
+        let document = "Failed to retrieve region data from instance metadata EC2MetadataRequestError: failed to get EC2 instance identity document\ncaused by: EC2MetadataError: failed to make EC2Metadata request\n\n\tstatus code: 404, request id: ";
+        assert!(answer(document).is_known() && rules(document).is_empty());
+    }
+
+    /// A controller of AWS names the provider of another cloud, and programs of other clouds do, too.
+    #[test]
+    fn a_node_of_another_cloud_is_known_where_a_controller_of_aws_refuses_it() {
+        let refused = "W0224 01:04:54.719155       1 instances.go:830] unable to parse ProviderID \"azure:///subscriptions/1/x\" for node \"w-1\"";
+        assert_eq!(rules(refused).first(), Some(&"ccm-wrong-cloud-provider"));
+        assert!(
+            !answer("E0224 01:04:54.719155       1 a.go:1] error syncing azure:///x: instance not found").is_known()
+        );
+    }
+
     #[test]
     fn what_signs_and_unlocks_is_not_quoted() {
         for text in [

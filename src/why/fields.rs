@@ -183,6 +183,34 @@ mod tests {
         assert_eq!(found["security_groups"], json!(["sg-0ea1181f76f3adcbd", "sg-0c189941acf780de9"]));
     }
 
+    /// Runtimes, shippers and `kubectl logs --prefix` wrap the line of a controller.
+    #[test]
+    fn the_object_of_a_line_is_read_in_each_wrapping() {
+        let line = r#"{"level":"error","msg":"Reconciler error","controller":"service","namespace":"shop","name":"web","error":"x"}"#;
+        let docker = serde_json::to_string(&json!({"log": format!("{line}\n"), "stream": "stderr"})).unwrap();
+        for wrapped in [
+            line.to_owned(),
+            docker,
+            format!("[pod/lbc-1/controller] {line}"),
+            format!("2026-04-07T13:54:32.1Z stderr F {line}"),
+            "ERROR\tReconciler error\t{\"controller\": \"service\", \"namespace\": \"shop\", \"name\": \"web\"}"
+                .to_owned(),
+        ] {
+            assert_eq!(fields(&records(&wrapped)[0], None).get("service"), Some(&json!("shop/web")), "{wrapped}");
+        }
+    }
+
+    #[test]
+    fn names_end_where_their_quotes_do() {
+        let of = |line: &str| fields(&records(line)[0], None);
+        assert_eq!(of("clusterID tags did not match: \"a\" vs \"b\"")["cluster_ids"], json!(["a", "b"]));
+        assert_eq!(of("filtering on ClusterID: prod\"")["cluster_id"], "prod");
+        assert_eq!(of("Tag \"KubernetesCluster\" nor \"kubernetes.io/cluster/...\" not found").get("cluster_id"), None);
+        assert_eq!(of("providerID is not specified for node: worker-3")["node"], "worker-3");
+        assert_eq!(of("ignore node[worker-9] without providerid")["node"], "worker-9");
+        assert_eq!(of("\"arn\":\"arn:aws:iam::111122223333:role/org/project/ec2\"")["role"], "ec2");
+    }
+
     #[test]
     fn keys_and_encoded_messages_are_not_repeated() {
         let line = "Get \"https://ecs.aliyuncs.com/?AccessKeyId=LTAI5tSECRET&SecurityToken=CAISTOKEN&Signature=abc%3D\": dial tcp: i/o timeout UnauthorizedOperation: You are not authorized to perform this operation. Encoded authorization failure message: Ed90HQ81VpL6vS4b";
