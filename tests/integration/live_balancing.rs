@@ -174,6 +174,22 @@ fn long_lists_are_read_to_their_end() {
     assert_eq!(mock.count("elasticloadbalancing:DescribeTargetHealth"), 1);
 }
 
+/// The controllers of the cluster need the limits of the API as well.
+#[test]
+fn a_scan_stays_within_the_limits_of_elastic_load_balancing() {
+    let mut world = with_balancers();
+    for number in 0..30 {
+        network(balancing(&mut world), &format!("own-{number}"), KEY);
+    }
+    world.inventory.canonicalise();
+    let mock = Mock::serve(&world.inventory).throttled();
+    let (code, _) = scan(&mock, &world, &[]);
+    assert!(matches!(code, Some(0 | 1)), "{code:?}");
+    let calls = mock.calls().iter().filter(|call| call.service == "elasticloadbalancing").count();
+    assert!(calls > 60, "{calls} calls hardly exceed what may be sent at once");
+    assert_eq!(mock.refused(), 0, "of {calls} calls");
+}
+
 #[test]
 fn a_call_that_is_refused_costs_only_the_rules_that_need_it() {
     let denied = || Fault::Error(403, "AccessDenied", "not authorized to perform this operation");
