@@ -191,7 +191,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         deciding: &[],
         fields: BTreeMap::new(),
     };
-    if record.is_of_others() {
+    if record.is_of_others() || is_of_people && refused.is_none() && !is_of_controller {
         return found;
     }
     match (messages::find(&bare, line), &refused) {
@@ -366,6 +366,18 @@ E0415 02:54:14.222212       1 controller.go:302] error processing service web/fr
             "INFO tagging controller of our Jenkins finished: kubernetes.io/cluster/prod ok",
             "E0917 11:02:04.120034       1 controller.go:302] error processing service web/front (retrying with exponential backoff): failed to ensure load balancer: error",
             "",
+            // The same words, of programs of other fields.
+            r#"E0101 12:00:00.000000 1204 kuberuntime_image.go:55] "Failed to pull image" err="Head \"https://registry.aliyuncs.com/v2/a/b/manifests/3.9\": dial tcp 120.55.105.209:443: i/o timeout""#,
+            r#"E0601 12:00:00.000000 1 controller.go:329] "Reconciler error" err="api error Throttling: Rate exceeded" controller="awsmachine" controllerGroup="infrastructure.cluster.x-k8s.io""#,
+            r#"ERROR Reconciler error {"controller": "dbinstance", "namespace": "x", "error": "operation error RDS: api error Throttling: Rate exceeded"}"#,
+            "kubelet error execing credential provider plugin acr-credential-provider for image x.azurecr.io/app:1: fork/exec /usr/bin/acr-credential-provider: no such file or directory",
+            "ApiException: Message: Forbidden HTTP response code: 403 Code: Forbidden",
+            "Error: creating EC2 Instance: api error InvalidParameterValue: Value (web) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name with aws_instance.web, on main.tf line 3",
+            "azure-cloud-controller-manager route_controller.go:200] Could not create route abc 10.0.0.0/24 for node aks-1: instance not found",
+            r#"W0601 12:00:00.000000 1 plugins.go:131] cloud provider "azure" detected a cluster without a ClusterID."#,
+            "GitHub Actions: Could not assume role with OIDC: InvalidIdentityToken: Incorrect token audience",
+            "pd.csi.storage.gke.io error generating accessibility requirements: no topology key found on CSINode gke-1",
+            r#"Error: chart "aws-cloud-controller-manager" version "9.9.9" not found in https://charts.example repository"#,
         ] {
             assert!(!answer(line).is_known(), "{line}");
         }

@@ -32,6 +32,9 @@ const LBC_FRAMES: &[&str] = &[
 /// Words of a line about Alibaba Cloud.
 const OF_ALIBABA: &[&str] = &["alibaba", "alicloud", "aliyun", "alb-ingress-controller"];
 
+/// Words of pipelines, which assume roles with the tokens of their platforms.
+const OF_PIPELINES: &[&str] = &["GitHub", "GitLab", "with OIDC", "Terraform", "Jenkins", "keycloak"];
+
 /// Components that write messages of several tables.
 const ALIBABA: &str = "cloud controller (Alibaba Cloud)";
 const CLOUD_CONTROLLER: &str = "cloud controller (AWS)";

@@ -97,6 +97,10 @@ static FIELDS: [Field; 64] = fields! {
     "storage_class" First r"StorageClass \x22([^\x22]+)\x22";
 };
 
+/// Access keys, tokens, and what unlocks an address: no field, wherever they stand.
+static SECRET: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression(r"\b(?:AKIA|ASIA|LTAI)[0-9A-Za-z]{12,}|\beyJ[A-Za-z0-9_-]{10,}|//[^/\s]*@"));
+
 /// The fields of a record. The encoded message of EC2 is only stated to be there.
 pub(super) fn fields(record: &Record, refusal: Option<&Refusal>) -> BTreeMap<&'static str, Value> {
     let mut found: BTreeMap<&'static str, Value> = BTreeMap::new();
@@ -111,7 +115,8 @@ pub(super) fn fields(record: &Record, refusal: Option<&Refusal>) -> BTreeMap<&'s
             let value = value.as_str().trim_end_matches(['.', ',', ';', ':']);
             // klogr writes namespace and name as two keys.
             let value = value.replace("\"namespace\"=\"", "").replace("\" \"name\"=\"", "/");
-            if !values.contains(&value) {
+            let is_secret = SECRET.as_ref().is_none_or(|one| one.is_match(&value));
+            if !is_secret && !values.contains(&value) {
                 values.push(value);
             }
         }
@@ -125,7 +130,8 @@ pub(super) fn fields(record: &Record, refusal: Option<&Refusal>) -> BTreeMap<&'s
             }
         }
     }
-    if let Some((kind, name)) = object(record) {
+    let is_open = |text: &str| SECRET.as_ref().is_some_and(|one| !one.is_match(text));
+    if let Some((kind, name)) = object(record).filter(|(_, name)| is_open(name)) {
         found.entry(kind).or_insert_with(|| name.into());
     }
     if let Some(refusal) = refusal {
@@ -163,7 +169,7 @@ mod tests {
 
     #[test]
     fn every_expression_is_valid() {
-        assert!(FIELDS.iter().all(|field| field.expression.is_some()));
+        assert!(FIELDS.iter().all(|field| field.expression.is_some()) && SECRET.is_some());
     }
 
     #[test]
@@ -214,8 +220,11 @@ mod tests {
     #[test]
     fn keys_and_encoded_messages_are_not_repeated() {
         let line = "Get \"https://ecs.aliyuncs.com/?AccessKeyId=LTAI5tSECRET&SecurityToken=CAISTOKEN&Signature=abc%3D\": dial tcp: i/o timeout UnauthorizedOperation: You are not authorized to perform this operation. Encoded authorization failure message: Ed90HQ81VpL6vS4b";
-        let text = serde_json::to_string(&fields(&records(line)[0], None)).unwrap();
-        for secret in ["LTAI5tSECRET", "CAISTOKEN", "abc%3D", "Ed90HQ81VpL6vS4b"] {
+        let line = format!(
+            "{line} for node \"AKIAIOSFODNN7EXAMPLE\" aws://user:PASSWORD@host/x {{\"controller\":\"service\",\"namespace\":\"a\",\"name\":\"eyJhbGciOiJIUzI1\"}}"
+        );
+        let text = serde_json::to_string(&fields(&records(&line)[0], None)).unwrap();
+        for secret in ["LTAI5tSECRET", "CAISTOKEN", "abc%3D", "Ed90HQ81VpL6vS4b", "AKIAIOS", "PASSWORD", "eyJ"] {
             assert!(!text.contains(secret), "{text}");
         }
     }

@@ -147,18 +147,26 @@ static OF_CONTROLLER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static OF_OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(concat!(
         r"(?i)external-secrets\.io|cert-manager/|secrets store objects|fluxcd\.io|keda|scaledobject|velero|backup_storage_location|",
-        r"crossplane|upbound\.io|TencentCloudSDK|openstack-cloud|hcloud-cloud|\bmetrics-server-|prometheus|datadog|",
-        r"(?:proxmox|nutanix|kubevirt|scaleway|digitalocean|hcloud|vsphere|openstack|azure|gce)://|Traceback \(most recent"
+        r"crossplane|upbound\.io|TencentCloudSDK|(?:openstack|hcloud|azure|gce|vsphere)-cloud|\bmetrics-server-|prometheus|datadog|",
+        r"Traceback \(most recent"
     ))
 });
 
-/// What the controllers for AWS write about a Node of another cloud.
-const REFUSES_PROVIDER_ID: [&str; 4] = [
-    "Invalid scheme for AWS instance",
-    "unable to parse ProviderID",
-    "is invalid for EC2 instances",
-    "failed to map provider ID to AWS instance ID",
+/// Values of `spec.providerID` in other clouds.
+static OTHER_PROVIDER_ID: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(r"(?i)(?:proxmox|nutanix|kubevirt|scaleway|digitalocean|hcloud|vsphere|openstack|azure|gce)://")
+});
+
+/// What the controllers for AWS write about a Node of another cloud: all words of a row.
+const REFUSES_PROVIDER_ID: [&[&str]; 4] = [
+    &["Invalid scheme for AWS instance"],
+    &["instances.go:", "unable to parse ProviderID"],
+    &["is invalid for EC2 instances"],
+    &["failed to map provider ID to AWS instance ID"],
 ];
+
+/// The API group of the objects of a controller, in a line that is not JSON.
+static GROUP: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r#"controllerGroup"?[:=]\s*"?([A-Za-z0-9.-]+)"#));
 
 /// API groups of the objects that the known controllers reconcile.
 const OWN_GROUPS: [&str; 6] =
@@ -167,18 +175,24 @@ const OWN_GROUPS: [&str; 6] =
 /// People and pipelines that call AWS or Alibaba Cloud.
 static OF_PEOPLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(
-        r"(?i)AWSReservedSSO_|\bterraform\b|assumed-role/packer|amazon-ebs\.|terraform-provider-|alicloud_[a-z]+\.|^ERROR: SDK",
+        r"(?i)AWSReservedSSO_|\bterraform\b|assumed-role/packer|amazon-ebs\.|terraform-provider-|alicloud_[a-z]+[.:]|\.tf line|\bwith aws_[a-z]+\.|\bJenkins\b|^ERROR: SDK",
     )
 });
 
 impl Record {
     /// True if another program certainly wrote the line.
     pub(super) fn is_of_others(&self) -> bool {
+        let is_own = |group: &str| group.is_empty() || OWN_GROUPS.iter().any(|own| group.ends_with(own));
         let mut groups = self.keys.iter().filter(|(key, _)| key == "controllerGroup");
-        groups.any(|(_, group)| !group.is_empty() && !OWN_GROUPS.iter().any(|own| group.ends_with(own)))
+        let is_match = |one: &LazyLock<Option<Regex>>, text: &str| one.as_ref().is_some_and(|one| one.is_match(text));
+        let refuses = |text: &str| REFUSES_PROVIDER_ID.iter().any(|words| words.iter().all(|one| text.contains(one)));
+        let group_in = |text: &str| {
+            let found = GROUP.as_ref().and_then(|one| one.captures(text)).and_then(|found| found.get(1));
+            found.is_some_and(|group| !is_own(group.as_str()))
+        };
+        groups.any(|(_, group)| !is_own(group))
             || self.readings.iter().any(|text| {
-                OF_OTHERS.as_ref().is_some_and(|one| one.is_match(text))
-                    && !REFUSES_PROVIDER_ID.iter().any(|words| text.contains(words))
+                is_match(&OF_OTHERS, text) || group_in(text) || is_match(&OTHER_PROVIDER_ID, text) && !refuses(text)
             })
     }
 
@@ -243,7 +257,7 @@ mod tests {
 
     #[test]
     fn every_expression_is_valid() {
-        let all = [&TERMINAL, &HEADER, &HAS_LOGGER, &OF_CONTROLLER, &OF_OTHERS, &OF_PEOPLE];
+        let all = [&TERMINAL, &HEADER, &HAS_LOGGER, &OF_CONTROLLER, &OF_OTHERS, &OTHER_PROVIDER_ID, &GROUP, &OF_PEOPLE];
         assert!(all.iter().all(|one| one.is_some()));
     }
 

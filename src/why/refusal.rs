@@ -41,7 +41,7 @@ pub(super) struct Refusal {
     pub(super) is_of_person: bool,
     /// True if it was refused to a user of IAM.
     is_of_user: bool,
-    /// True if no known controller makes the call.
+    /// True if no known controller makes the call, or another program has the code.
     is_of_others: bool,
     pub(super) cloud: Cloud,
 }
@@ -128,7 +128,7 @@ const OF_IAM: [&str; 4] = ["instanceprofile", "passrole", "servicelinkedrole", "
 
 /// Calls by what their callers write where the error itself does not name the action.
 const CALLERS: [(&str, &str); 17] = [
-    ("creating fleet", "ec2:CreateFleet"),
+    ("launching instances, creating fleet", "ec2:CreateFleet"),
     ("error configuring source-dest-check", "ec2:ModifyInstanceAttribute"),
     ("error creating aws route", "ec2:CreateRoute"),
     ("error in tagging ec2 instance", "ec2:CreateTags"),
@@ -162,7 +162,13 @@ pub(super) fn refusal(text: &str) -> Option<Refusal> {
             by: RefusedBy::Unstated,
             is_of_person: false,
             is_of_user: false,
-            is_of_others: api.is_some_and(|api| products(api).is_empty()),
+            is_of_others: match api {
+                Some(api) => products(api).is_empty(),
+                // Other programs have codes of these names.
+                None => !["requestid", "request id", "sdkerror", "aliyun", "forbidden.ram"]
+                    .iter()
+                    .any(|one| lower.contains(one)),
+            },
             cloud: Cloud::Alibaba,
         });
     }
@@ -237,7 +243,7 @@ impl Refusal {
     /// `is_of_controller` is true if a controller certainly wrote the line, `is_named` if it names one.
     pub(super) fn is_of_controllers(&self, is_of_controller: bool, is_named: bool) -> bool {
         let Some((service, action)) = self.action.as_deref().and_then(|action| action.split_once(':')) else {
-            return self.cloud == Cloud::Alibaba || is_named;
+            return self.cloud == Cloud::Alibaba && (!self.is_of_others || is_of_controller) || is_named;
         };
         let (service, action) = (service.to_lowercase(), action.to_lowercase());
         let service = service.as_str();

@@ -13,10 +13,12 @@ const LOCAL: &str = "build lb local model error: ";
 /// Prefix of what it finds wrong about the load balancer.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/nlbv2/model_applier.go#Apply`, at its tags.
 fn apply(request: &Request<'_>) -> &'static str {
-    match () {
-        () if request.is_since(12) => "apply model error: update nlb attribute error: ",
-        () if request.is_since(6) => "apply model error: ",
-        () => "apply model error: reconcile nlb attribute error: ",
+    if request.is_since(12) {
+        "apply model error: update nlb attribute error: "
+    } else if request.is_since(6) {
+        "apply model error: "
+    } else {
+        "apply model error: reconcile nlb attribute error: "
     }
 }
 

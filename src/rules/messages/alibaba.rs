@@ -2,6 +2,9 @@
 
 use super::{ALIBABA as CCM, Message, defect, harmless};
 
+/// Endpoints of registries and of storage, which other programs call.
+const OF_OTHERS: &[&str] = &["registry.", "registry-", "pull image", "oss-", "//nas.", ".log.aliyuncs.com"];
+
 pub(super) const MESSAGES: &[Message] = &[
     defect(
         CCM,
@@ -179,6 +182,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/provider/alibaba/base/metadata.go#send",
     )
     .rules(&["ali-metadata-tokens-required", "ali-metadata-disabled"])
+    .in_context()
     .means("the metadata service refuses calls without a token, which this release does not send"),
     defect(CCM, &["Aliyun Metadata API Error", "404"], "2.1..2.14", "pkg/provider/alibaba/base/metadata.go#send")
         .rules(&["ali-instance-role-missing"])
@@ -260,35 +264,44 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the metadata service is not reached: it is off, or the network of the Pod does not lead to it"),
     defect(CCM, &["aliyuncs.com", "dial tcp"], "1.9..2.14", "Go net package")
         .conditions(&["ccm-dns-policy"])
+        .unless(OF_OTHERS)
         .in_context()
         .means("the endpoint of Alibaba Cloud is not reached: network, proxy or DNS"),
     defect(CCM, &["aliyuncs.com", "TLS handshake timeout"], "1.9..2.14", "Go net/http package")
+        .unless(OF_OTHERS)
         .in_context()
         .means("the endpoint of Alibaba Cloud is not reached: network or proxy"),
     defect(CCM, &["aliyuncs.com", "x509: "], "1.9..2.14", "Go crypto/x509 package")
+        .unless(OF_OTHERS)
         .in_context()
         .means("the certificate of the endpoint is not trusted: a proxy, or a wrong clock"),
     defect(CCM, &["aliyuncs.com", "Client.Timeout exceeded"], "1.9..2.14", "Go net/http package")
+        .unless(OF_OTHERS)
         .in_context()
         .means("the endpoint of Alibaba Cloud is not reached: network or proxy"),
     defect(CCM, &["aliyuncs.com", "\": EOF"], "1.9..2.14", "Go net/http package")
+        .unless(OF_OTHERS)
         .in_context()
         .means("the endpoint closed the connection, or a proxy did"),
     defect(CCM, &["can not change LoadBalancer network type once created"], "2.1..2.14", "clbv1/loadbalancer.go")
         .conditions(&["ali-svc-sync-fails"])
+        .in_context()
         .means("the network type of a load balancer cannot change after its creation"),
     defect(CCM, &["can not change LoadBalancer master zone id once created"], "2.1..2.14", "clbv1/loadbalancer.go")
         .conditions(&["ali-svc-sync-fails"])
+        .in_context()
         .means("the zones of a load balancer cannot change after its creation"),
     defect(CCM, &["cannot reuse a ccm created vgroup"], "1.9..2.14", "clbv1/vgroups.go")
         .conditions(&["ali-svc-sync-fails", "ali-load-balancer-not-reusable"])
+        .in_context()
         .means("the annotation names a server group that a controller created, and that cannot be reused"),
     defect(CCM, &["ZoneMapping format error, expect"], "2.5..2.14", "nlbv2/loadbalancer.go#parseZoneMappings")
         .rules(&["ali-svc-annotation-value", "ali-svc-sync-fails"])
+        .in_context()
         .means("the annotation with the zones of a Network Load Balancer cannot be read"),
     defect(
         CCM,
-        &["Annotation ", "must be integer, but got"],
+        &["Annotation ", "must be integer, but got [", "message=["],
         "2.1..2.14",
         "pkg/controller/service/reconcile/annotation",
     )
@@ -305,8 +318,10 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("the annotation with the type of the health check has an unknown value"),
     defect(CCM, &["The specified VSwitchId does not exist"], "2.3..2.14", "Alibaba Cloud SLB API, CreateLoadBalancer")
         .conditions(&["ali-svc-vswitch-unusable", "ali-cloud-config-mismatch"])
+        .in_context()
         .means("the vSwitch that the Service or the cloud configuration names does not exist in the region"),
     defect(CCM, &["InstanceBackendServerNumberOverLimit"], "1.9..2.14", "Alibaba Cloud SLB API, AddBackendServers")
+        .in_context()
         .means("the load balancer has as many backends as it may have"),
     defect(
         CCM,
@@ -314,6 +329,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "2.4..2.14",
         "Alibaba Cloud SLB API, CreateLoadBalancer",
     )
+    .in_context()
     .means("the account has as many load balancers as it may have"),
     defect(
         CCM,
@@ -322,10 +338,11 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/controller/ingress/reconcile/builder",
     )
     .rules(&["ali-alb-config-unusable"])
+    .in_context()
     .means("an Application Load Balancer needs vSwitches in two zones, and the AlbConfig names none"),
     harmless(
         CCM,
-        &["service-controller", "Successfully reconciled"],
+        &["service-controller", "\"msg\"=\"Successfully reconciled\""],
         "2.1..2.14",
         "pkg/controller/service/clbv1/service_controller.go",
     )

@@ -72,6 +72,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the cluster id that the controller took from its instance"),
     defect(CCM, &["detected a cluster without a ClusterID"], "1.20..1.36", "cmd/aws-cloud-controller-manager/main.go#cloudInitializer")
         .rules(&["instance-cluster-tag-missing", "cluster-tag-near-miss", "cluster-tag-empty-id"])
+        .unless(&["\"azure\"", "\"gce\"", "\"openstack\"", "\"vsphere\""])
         .means("the instance on which the controller runs carries no cluster tag")
         .host(),
     defect(CCM, &["Found multiple KubernetesCluster tags"], "..1.36", "pkg/providers/v1/tags.go#findClusterIDs")
@@ -132,11 +133,14 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("a subnet of the annotation does not exist"),
     defect(CCM, &["CertificateNotFound: Server Certificate"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer")
         .rules(&["svc-certificate-elsewhere"])
+        .in_context()
         .means("the certificate is not in this region, or was deleted"),
     defect(CCM, &["Could not create route ", " for node ", ": instance not found"], "..1.36", "pkg/providers/v1/aws_routes.go#CreateRoute")
         .rules(&["node-name-mismatch", "node-without-instance", "instance-cluster-tag-missing"])
+        .unless(OTHER_CLOUDS)
         .means("the controller finds no instance with the name of the Node, and creates no route"),
     defect(CCM, &["error creating AWS route", "RouteAlreadyExists"], "..1.36", "pkg/providers/v1/aws_routes.go#CreateRoute")
+        .in_context()
         .means("the route table has a route to the range of the Node already, which the controller does not take for its own"),
     defect(CCM, &["error listing AWS instances", "AuthFailure"], "..1.36", "pkg/providers/v1/aws.go#getInstancesByIDs")
         .means("AWS does not know the credentials: keys that were deleted, or a clock that is wrong"),
@@ -155,6 +159,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("EC2 throttles; the controller repeats"),
     defect(CCM, &["error creating load balancer", "InvalidSecurityGroup"], "..1.36", "Elastic Load Balancing API reference, CreateLoadBalancer")
         .conditions(&["svc-sync-fails"])
+        .in_context()
         .means("a security group of the annotation does not exist, or is of another VPC"),
     defect(CCM, &["error describe availability zones", "dial tcp"], "1.27..1.36", "pkg/providers/v1/zones.go#populate")
         .conditions(&["ccm-dns-policy"])
@@ -370,13 +375,13 @@ pub(super) const MESSAGES: &[Message] = &[
         .conditions(&["ccm-duplicate"])
         .means("another replica leads, or the API server did not answer in time; the process starts again")
         .unless(&["cert-manager", "karpenter", "external-dns", "kube-scheduler"]),
-    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "route"], "..1.36", "kubernetes cmd/kube-controller-manager")
+    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "\"route"], "..1.36", "kubernetes cmd/kube-controller-manager")
         .rules(&["kcm-controllers-unknown"])
         .means("`--controllers` of kube-controller-manager names one that this version does not have"),
-    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "service"], "..1.36", "kubernetes cmd/kube-controller-manager")
+    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "\"service"], "..1.36", "kubernetes cmd/kube-controller-manager")
         .rules(&["kcm-controllers-unknown"])
         .means("`--controllers` of kube-controller-manager names one that this version does not have"),
-    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "cloud"], "..1.36", "kubernetes cmd/kube-controller-manager")
+    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "\"cloud"], "..1.36", "kubernetes cmd/kube-controller-manager")
         .rules(&["kcm-controllers-unknown"])
         .means("`--controllers` of kube-controller-manager names one that this version does not have"),
     defect(ANY, &["is not in the list of known controllers", "route"], "0.20..0.36", "kubernetes/cloud-provider options/options.go#Validate")
@@ -417,6 +422,7 @@ pub(super) const MESSAGES: &[Message] = &[
     harmless(ANY, &["EnsuringLoadBalancer", "Ensuring load balancer"], "..1.36", "kubernetes/cloud-provider controllers/service/controller.go#syncLoadBalancerIfNeeded")
         .means("the controller syncs a Service: a later event has the result"),
     harmless(ANY, &["Node synced successfully"], "..1.36", "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode")
+        .with_one_of(&["node-controller", "node_controller"])
         .means("a Node was initialised"),
     harmless(ANY, &["controllermanager.go", "Started \"route\""], "..1.36", "kubernetes/cloud-provider app/controllermanager.go#startControllers")
         .means("the controller starts"),

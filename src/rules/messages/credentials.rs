@@ -1,6 +1,6 @@
 //! What the SDKs write about credentials: of the metadata service, of web identities and of EKS Pod Identity.
 
-use super::{Message, defect, harmless, metadata};
+use super::{Message, OF_PIPELINES, defect, harmless, metadata};
 
 const SDK: &str = "AWS SDK";
 
@@ -18,24 +18,34 @@ pub(super) const MESSAGES: &[Message] = &[
     .conditions(&["ccm-not-host-network"])
     .means("the metadata service gives no credentials")
     .metadata(),
-    defect(SDK, &["WebIdentity", "serviceaccount/token", "no such file or directory"], "all", WEB_IDENTITY)
-        .rules(&["sa-token-not-mounted"])
-        .means("the Pod has no token for the role of its ServiceAccount"),
-    defect(SDK, &["WebIdentity", "serviceaccount/token", "permission denied"], "all", WEB_IDENTITY)
+    defect(
+        SDK,
+        &["WebIdentity", "eks.amazonaws.com/serviceaccount/token", "no such file or directory"],
+        "all",
+        WEB_IDENTITY,
+    )
+    .rules(&["sa-token-not-mounted"])
+    .means("the Pod has no token for the role of its ServiceAccount"),
+    defect(SDK, &["WebIdentity", "eks.amazonaws.com/serviceaccount/token", "permission denied"], "all", WEB_IDENTITY)
         .conditions(&["sa-token-not-mounted"])
         .means("the process may not read its token: `fsGroup` of the Pod lets it"),
     defect(
         SDK,
-        &["ValidationError", "Request ARN is invalid"],
+        &["WebIdentity", "ValidationError", "Request ARN is invalid"],
         "all",
         "AWS STS API reference, AssumeRoleWithWebIdentity",
     )
     .rules(&["sa-role-arn-invalid"])
+    .unless(OF_PIPELINES)
     .means("the role of the ServiceAccount is not an ARN"),
-    defect(SDK, &["ExpiredTokenException", "Token expired"], "all", "AWS STS API reference, AssumeRoleWithWebIdentity")
-        .means(
-            "the token of the ServiceAccount has expired: the clock is wrong, or the process read it once and keeps it",
-        ),
+    defect(
+        SDK,
+        &["ExpiredTokenException", "Token expired: current date/time"],
+        "all",
+        "AWS STS API reference, AssumeRoleWithWebIdentity",
+    )
+    .unless(OF_PIPELINES)
+    .means("the token of the ServiceAccount has expired: the clock is wrong, or the process read it once and keeps it"),
     defect(
         SDK,
         &["169.254.170.23", "/v1/credentials", "connection refused"],
@@ -55,9 +65,11 @@ pub(super) const MESSAGES: &[Message] = &[
     .over_refusal(),
     defect(SDK, &["Invalid IAM Instance Profile name", "arn:aws"], "all", "Amazon EC2 API reference, RunInstances")
         .rules(&["rancher-machine-profile-arn"])
+        .with_one_of(&["rancher", "machine"])
         .means("an ARN stands where the name of an instance profile belongs"),
     defect(SDK, &["Invalid IAM Instance Profile name"], "all", "Amazon EC2 API reference, RunInstances")
         .conditions(&["instance-profile-missing", "karpenter-role-missing", "rancher-machine-profile-arn"])
+        .in_context()
         .means("no instance profile has this name"),
     harmless(
         SDK,
@@ -66,8 +78,18 @@ pub(super) const MESSAGES: &[Message] = &[
         "Amazon EC2 API reference, throttling",
     )
     .means("EC2 throttles: repeat the call later"),
-    harmless(SDK, &["Client.RequestLimitExceeded", "eventName"], "all", "Amazon EC2 API reference, throttling")
-        .means("EC2 throttles; the caller repeats"),
-    harmless(SDK, &["Client.DryRunOperation", "eventName"], "all", "Amazon EC2 API reference, DryRun")
-        .means("the call was a trial, and would have succeeded"),
+    harmless(
+        SDK,
+        &["Client.RequestLimitExceeded", "eventName", "ec2.amazonaws.com"],
+        "all",
+        "Amazon EC2 API reference, throttling",
+    )
+    .means("EC2 throttles; the caller repeats"),
+    harmless(
+        SDK,
+        &["Client.DryRunOperation", "eventName", "ec2.amazonaws.com"],
+        "all",
+        "Amazon EC2 API reference, DryRun",
+    )
+    .means("the call was a trial, and would have succeeded"),
 ];

@@ -8,7 +8,11 @@ const SCHEDULER: &str = "Kubernetes scheduler";
 const COMPONENTS: &str = "kubelet or kube-controller-manager";
 
 /// Words of a line about a cloud controller or a controller of load balancers.
-const CONTROLLERS: &[&str] = &["cloud-controller", "ccm", "load-balancer-controller", "ebs-csi", "cluster-autoscaler"];
+const CONTROLLERS: &[&str] =
+    &["cloud-controller-manager", "ccm.yaml", "aws-load-balancer-controller", "ebs-csi", "cluster-autoscaler"];
+
+/// Words of the controllers of other clouds.
+const OTHER_CLOUDS: &[&str] = &["azure", "digitalocean", "gcp-", "hcloud", "openstack", "vsphere"];
 
 pub(super) const MESSAGES: &[Message] = &[
     defect(
@@ -25,7 +29,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "all",
         "k8s.io/apimachinery pkg/runtime/serializer/json",
     )
-    .with_one_of(&["as a Service", "as a Ingress", "as a Node", "as a DaemonSet", "as a Deployment"])
+    .with_one_of(&["as a Service:", "as a Ingress:", "as a Node:", "as a DaemonSet:", "as a Deployment:"])
     .unless(&["annotations of type string"])
     .rules(&["object-field-type"])
     .means("a field of the object has the wrong type: the line names it"),
@@ -36,6 +40,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "Kubernetes Deprecated API Migration Guide",
     )
     .with_one_of(CONTROLLERS)
+    .unless(OTHER_CLOUDS)
     .rules(&["controller-manifest-obsolete"])
     .means("the manifest is of a time before Kubernetes 1.22, which does not serve its API version"),
     defect(
@@ -45,9 +50,11 @@ pub(super) const MESSAGES: &[Message] = &[
         "Kubernetes Deprecated API Migration Guide",
     )
     .with_one_of(CONTROLLERS)
+    .unless(OTHER_CLOUDS)
     .rules(&["controller-manifest-obsolete"])
     .means("the manifest is of a time before Kubernetes 1.16, which does not serve its API version"),
     defect(CLIENT, &["chart \"aws-cloud-controller-manager\"", "not found in", "repository"], "all", "Helm pkg/repo")
+        .unless(&["version \""])
         .rules(&["helm-chart-unknown"])
         .means("the repository has no chart with this name"),
     defect(
@@ -73,6 +80,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "kubernetes/cloud-provider plugins.go#InitCloudProvider",
     )
     .rules(&["cloud-provider-unknown"])
+    .in_context()
     .means("Kubernetes never had a cloud provider of this name: `external` is the value for one outside"),
     defect(
         COMPONENTS,
@@ -81,6 +89,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "kubernetes/cloud-provider plugins.go#InitCloudProvider",
     )
     .rules(&["cloud-provider-unknown"])
+    .in_context()
     .means("Kubernetes never had a cloud provider of this name: `external` is the value for one outside"),
     defect(
         COMPONENTS,
@@ -89,6 +98,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "kubernetes/cloud-provider plugins.go#InitCloudProvider",
     )
     .rules(&["cloud-provider-unknown"])
+    .in_context()
     .means("Kubernetes never had a cloud provider of this name: `external` is the value for one outside"),
     defect(
         API,
@@ -97,6 +107,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "kubernetes plugin/pkg/admission/serviceaccount",
     )
     .with_one_of(CONTROLLERS)
+    .unless(OTHER_CLOUDS)
     .conditions(&["controller-not-running", "sa-role-missing", "lbc-webhook-left"])
     .means("the ServiceAccount of the controller does not exist, so its Pods are not created"),
 ];

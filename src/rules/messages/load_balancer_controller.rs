@@ -173,13 +173,17 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("`--aws-vpc-tags` fits no VPC of the account and region"),
     defect(LBC, &["InvalidSubnet: VPC ", "has no internet gateway"], "all", "Elastic Load Balancing API reference, CreateLoadBalancer")
         .conditions(&["subnet-role-tag-wrong-reachability", "lb-internet-facing-without-route", "elb-subnets-none-public"])
+        .in_context()
         .means("the VPC of an internet-facing load balancer needs an internet gateway"),
     harmless(LBC, &["Operation cannot be fulfilled on targetgroupbindings", "the object has been modified"], "2.0..3.5", "controllers/elbv2/targetgroupbinding_controller.go")
         .means("two writes at once; the next attempt succeeds"),
-    harmless(LBC, &["SuccessfullyReconciled"], "2.0..3.5", "pkg/k8s/events.go")
-        .with_one_of(&["ingress", "service", "targetgroupbinding", "gateway"])
+    harmless(LBC, &["Normal", "SuccessfullyReconciled"], "2.0..3.5", "pkg/k8s/events.go")
+        .with_one_of(&["ingress", "service", "targetgroupbinding"])
+        .unless(&["knative", "kong", "envoy", "contour", "istio", "ExternalSecret", "cert-manager"])
         .means("the load balancer is as the objects ask"),
     harmless(LBC, &["Reconciler error", "api error Throttling"], "2.0..3.5", "aws-sdk-go-v2 aws/retry")
+        .with_one_of(&["operation error Elastic Load Balancing", "targetgroupbinding", "\"controller\":\"ingress\"", "\"controller\":\"service\""])
+        .unless(&["ThrottlingException"])
         .means("AWS throttles; the controller repeats"),
     defect(LBC, &["providerID is not specified for node"], "2.4..3.5", "pkg/k8s/node_utils.go")
         .rules(&["node-provider-id-missing", "node-uninitialized-stuck"])

@@ -1,6 +1,6 @@
 //! Messages of RKE2, K3s and Rancher, of the kubelet, and of the control plane.
 
-use super::{Message, defect, harmless};
+use super::{Message, OF_PIPELINES, defect, harmless};
 
 const RKE2: &str = "RKE2 or K3s";
 const RANCHER: &str = "Rancher (RKE)";
@@ -212,11 +212,12 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("the metadata service does not answer the plugin"),
     defect(
         REGISTRY,
-        &["error execing credential provider plugin", "no such file or directory"],
+        &["error execing credential provider plugin", "fork/exec", "no such file or directory"],
         "1.24..1.36",
         "kubernetes pkg/credentialprovider/plugin/plugin.go#ExecPlugin",
     )
     .rules(&["ecr-config-invalid", "ecr-credential-provider-missing"])
+    .with_one_of(&["ecr-", ".ecr.", "amazonaws"])
     .means("the executable of the credential provider does not exist"),
     defect(
         REGISTRY,
@@ -225,6 +226,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "kubernetes pkg/credentialprovider/plugin/plugin.go#ExecPlugin",
     )
     .conditions(&["imds-hop-limit-low", "imds-disabled"])
+    .with_one_of(&["ecr-", ".ecr.", "amazonaws"])
     .means("the plugin got no answer in time, of the metadata service or of ECR"),
     defect(
         REGISTRY,
@@ -371,10 +373,16 @@ pub(super) const MESSAGES: &[Message] = &[
     .conditions(&["sa-role-trust-mismatch"])
     .means("the account has no OIDC provider for the issuer of the token")
     .over_refusal(),
-    defect("AWS", &["Incorrect token audience"], "all", "AWS STS API reference, AssumeRoleWithWebIdentity")
-        .conditions(&["sa-role-trust-mismatch"])
-        .means("the audience of the token is not that of the OIDC provider, or of the trust policy")
-        .over_refusal(),
+    defect(
+        "AWS",
+        &["InvalidIdentityToken", "Incorrect token audience"],
+        "all",
+        "AWS STS API reference, AssumeRoleWithWebIdentity",
+    )
+    .conditions(&["sa-role-trust-mismatch"])
+    .unless(OF_PIPELINES)
+    .means("the audience of the token is not that of the OIDC provider, or of the trust policy")
+    .over_refusal(),
     defect(
         "AWS",
         &["InvalidIdentityToken: Couldn't retrieve verification key"],

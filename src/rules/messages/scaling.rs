@@ -6,6 +6,9 @@ const KARPENTER: &str = "Karpenter";
 const AUTOSCALER: &str = "cluster autoscaler";
 const CNI: &str = "VPC CNI";
 
+/// Words of a line of Karpenter.
+const OF_KARPENTER: &[&str] = &["karpenter", "nodeclaim", "nodeclass", "InstanceProfileReady"];
+
 pub(super) const MESSAGES: &[Message] = &[
     defect(
         KARPENTER,
@@ -59,6 +62,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "Amazon EC2 User Guide, Service-linked role for Spot Instance requests",
     )
     .rules(&["iam-action-missing"])
+    .with_one_of(OF_KARPENTER)
     .means("the account has no service-linked role for Spot, and the role may not create it"),
     harmless(KARPENTER, &["removing offering from offerings"], "0.19..1.14", "pkg/cache/unavailableofferings.go")
         .means("EC2 has no capacity of this type in the zone; Karpenter takes another"),
@@ -231,21 +235,25 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("no image fits the selector"),
     defect(KARPENTER, &["InstanceProfileNotFound", "instance profile not found"], "1.0..1.14", "pkg/controllers/nodeclass/instanceprofile.go")
         .conditions(&["karpenter-role-missing"])
-        .means("the instance profile of the EC2NodeClass does not exist"),
+        .with_one_of(OF_KARPENTER)
+    .means("the instance profile of the EC2NodeClass does not exist"),
     defect(KARPENTER, &["AddRoleToInstanceProfile", "NoSuchEntity"], "0.32..1.14", "pkg/providers/instanceprofile/instanceprofile.go")
         .conditions(&["karpenter-role-missing"])
-        .means("the role of the EC2NodeClass does not exist"),
+        .with_one_of(OF_KARPENTER)
+    .means("the role of the EC2NodeClass does not exist"),
     defect(KARPENTER, &["AuthFailure.ServiceLinkedRoleCreationNotPermitted"], "all", "Amazon EC2 User Guide, Spot Instances, service-linked role")
         .conditions(&["iam-action-missing"])
         .means("the account has no service-linked role for Spot Instances, and the caller may not create it"),
     defect(KARPENTER, &["VcpuLimitExceeded"], "all", "Amazon EC2 User Guide, instance quotas")
         .conditions(&["limit-near"])
         .in_context()
-        .means("the account has as many vCPUs of this kind as it may have"),
+        .with_one_of(OF_KARPENTER)
+    .means("the account has as many vCPUs of this kind as it may have"),
     defect(KARPENTER, &["AWS.SimpleQueueService.NonExistentQueue"], "all", "Amazon SQS API reference, GetQueueUrl")
         .conditions(&["karpenter-queue-not-granted"])
         .in_context()
-        .means("the queue of `--interruption-queue` does not exist"),
+        .with_one_of(&["interruption", "karpenter-"])
+    .means("the queue of `--interruption-queue` does not exist"),
     defect(CNI, &["AddNetwork gRPC call", "127.0.0.1:50051", "connection refused"], "1.7..1.21", "cmd/routed-eni-cni-plugin/cni.go")
         .conditions(&["imds-hop-limit-low", "imds-disabled", "iam-action-missing"])
         .means("a consequence: aws-node does not run on the node, and its log has the cause"),
@@ -256,7 +264,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["imds-hop-limit-low", "imds-disabled"])
         .means("the metadata service does not answer aws-node")
         .metadata(),
-    defect(CNI, &["AttachmentLimitExceeded"], "all", "Amazon EC2 API reference, AttachNetworkInterface")
+    defect(CNI, &["AttachmentLimitExceeded", "AttachNetworkInterface"], "all", "Amazon EC2 API reference, AttachNetworkInterface")
         .in_context()
         .means("the instance has as many network interfaces as its type takes"),
 ];

@@ -6,6 +6,18 @@ const EBS: &str = "EBS CSI driver";
 const SCHEDULER: &str = "Kubernetes scheduler";
 const VOLUMES: &str = "Kubernetes volume controllers";
 
+/// CSI drivers of other clouds and products.
+const OTHER_DRIVERS: &[&str] = &[
+    "csi.azure.com",
+    "csi.storage.gke.io",
+    "csi.vsphere",
+    "rbd.csi",
+    "cephfs.csi",
+    "cinder.csi",
+    "csi.hetzner",
+    "csi.alibabacloud",
+];
+
 pub(super) const MESSAGES: &[Message] = &[
     defect(EBS, &["failed to get an available volume in EC2"], "0.4..1.29", "pkg/cloud/cloud.go#CreateDisk")
         .rules(&["iam-action-missing", "iam-action-partial"])
@@ -212,9 +224,11 @@ pub(super) const MESSAGES: &[Message] = &[
         "kubernetes-csi/external-provisioner pkg/controller/topology.go",
     )
     .conditions(&["ebs-csi-driver-missing", "node-provider-id-missing", "imds-hop-limit-low"])
+    .with_one_of(&["ebs.csi.aws.com", "aws-ebs", "ebs-csi"])
     .means("the driver has not registered on the Node"),
     defect(EBS, &["could not create volume in EC2", "InvalidParameter"], "0.4..1.64", "pkg/cloud/cloud.go#CreateDisk")
         .conditions(&["storageclass-parameter-unknown"])
+        .unless(&["availabilityZone", "KMS"])
         .means("EC2 does not take the type, the size or the throughput that the StorageClass asks: the line names it"),
     defect(EBS, &["could not create volume in EC2", "UnknownVolumeType"], "0.4..1.64", "pkg/cloud/cloud.go#CreateDisk")
         .conditions(&["storageclass-parameter-unknown"])
@@ -225,6 +239,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "0.4..1.64",
         "pkg/driver/controller.go#ControllerPublishVolume",
     )
+    .with_one_of(&["\"vol-", "ebs"])
     .means("a volume was attached"),
     harmless(
         VOLUMES,
@@ -232,5 +247,6 @@ pub(super) const MESSAGES: &[Message] = &[
         "all",
         "kubernetes pkg/volume/util/operationexecutor",
     )
+    .unless(OTHER_DRIVERS)
     .means("a volume was attached"),
 ];

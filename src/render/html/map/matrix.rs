@@ -121,7 +121,8 @@ fn cells(page: &mut Markup, groups: &[&NodeGroup]) {
                 ("tabindex", &"0"),
             ],
         );
-        page.text(format_args!("{} of {} × {}, {}", wrong(group), group.count, group.roles, meaning(Some(group.tag))));
+        let rest = if wrong(group) < group.count { format!(" of {}", group.count) } else { String::new() };
+        page.text(format_args!("{}{rest} × {}, {}", wrong(group), group.roles, meaning(Some(group.tag))));
         page.raw(" ");
         badge(page, worst, worst.noun());
         page.raw("</span> ");
