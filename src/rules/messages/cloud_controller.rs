@@ -375,13 +375,8 @@ pub(super) const MESSAGES: &[Message] = &[
         .conditions(&["ccm-duplicate"])
         .means("another replica leads, or the API server did not answer in time; the process starts again")
         .unless(&["cert-manager", "karpenter", "external-dns", "kube-scheduler"]),
-    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "\"route"], "..1.36", "kubernetes cmd/kube-controller-manager")
-        .rules(&["kcm-controllers-unknown"])
-        .means("`--controllers` of kube-controller-manager names one that this version does not have"),
-    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "\"service"], "..1.36", "kubernetes cmd/kube-controller-manager")
-        .rules(&["kcm-controllers-unknown"])
-        .means("`--controllers` of kube-controller-manager names one that this version does not have"),
-    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers", "\"cloud"], "..1.36", "kubernetes cmd/kube-controller-manager")
+    defect(KCM, &["kube-controller-manager", "is not in the list of known controllers"], "..1.36", "kubernetes cmd/kube-controller-manager")
+        .with_one_of(&["\"cloud", "\"route", "\"service"])
         .rules(&["kcm-controllers-unknown"])
         .means("`--controllers` of kube-controller-manager names one that this version does not have"),
     defect(ANY, &["is not in the list of known controllers", "route"], "0.20..0.36", "kubernetes/cloud-provider options/options.go#Validate")
