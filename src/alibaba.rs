@@ -8,6 +8,7 @@ use crate::transition::Target;
 pub(crate) mod clusters;
 pub(crate) mod companions;
 pub(crate) mod fleet;
+pub(crate) mod further_reads;
 pub(crate) mod grant;
 pub(crate) mod inventory;
 pub(crate) mod policies;
@@ -22,9 +23,9 @@ pub(crate) mod view;
 #[cfg(feature = "alibaba")]
 pub(crate) use inventory::unlisted;
 pub use inventory::{
-    Account, ApplicationLoadBalancer, Attachment, ControlPolicyLevel, ControllerCalls, Disk, ElasticIp, Instance,
-    Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region,
-    RouteTable, RulePolicy, SecurityGroup, SecurityGroupRule, VSwitch, Vpc,
+    Account, ApplicationLoadBalancer, Attachment, ClassicZones, ControlPolicyLevel, ControllerCalls, Disk, ElasticIp,
+    Instance, Inventory, LoadBalancer, LoadBalancerKind, LoadBalancerZones, NetworkInterface, Policy, PolicyType,
+    Principal, PrincipalKind, Region, RouteTable, RulePolicy, SecurityGroup, SecurityGroupRule, VSwitch, Vpc,
 };
 pub use roles::PrincipalOptions;
 pub(crate) use roles::{PrincipalAudit, PrincipalAudits, Use};
@@ -42,6 +43,11 @@ pub(crate) const SERVICE_TAG: &str = "kubernetes.do.not.delete";
 /// Source: kubernetes/cloud-provider-alibaba-cloud
 /// `pkg/controller/ingress/reconcile/tracking/tracking.go#ResourceIDTagKey`.
 pub(crate) const INGRESS_TAG: &str = "ingress.k8s.alibaba/resource";
+
+/// Tag by which the controller identifies the load balancer of an `AlbConfig`: its value is the namespace and the name.
+/// Source: kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/ingress/reconcile/tracking/tracking.go#AlbConfigTagKey`.
+pub(crate) const ALB_CONFIG_TAG: &str = "ingress.k8s.alibaba/albconfig";
 
 /// The value of [`SERVICE_TAG`] for a Service.
 /// Source: kubernetes/cloud-provider-alibaba-cloud

@@ -6,10 +6,10 @@ pub use tagaudit_policy as policy;
 
 pub mod alibaba {
     pub use crate::alibaba::{
-        Account, ApplicationLoadBalancer, Attachment, ControlPolicyLevel, ControllerCalls, Disk, ElasticIp, Instance,
-        Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind,
-        PrincipalOptions, Region, RouteTable, RulePolicy, SecurityGroup, SecurityGroupRule, VSwitch, Vpc,
-        service_tag_value,
+        Account, ApplicationLoadBalancer, Attachment, ClassicZones, ControlPolicyLevel, ControllerCalls, Disk,
+        ElasticIp, Instance, Inventory, LoadBalancer, LoadBalancerKind, LoadBalancerZones, NetworkInterface, Policy,
+        PolicyType, Principal, PrincipalKind, PrincipalOptions, Region, RouteTable, RulePolicy, SecurityGroup,
+        SecurityGroupRule, VSwitch, Vpc, service_tag_value,
     };
     pub mod grant {
         pub use crate::alibaba::grant::{document, own_actions};

@@ -22,8 +22,8 @@ mod unlisted;
 
 pub use instance::{Disk, Instance};
 pub use network::{
-    ApplicationLoadBalancer, ElasticIp, LoadBalancer, LoadBalancerKind, NetworkInterface, RouteTable, SecurityGroup,
-    VSwitch, Vpc,
+    ApplicationLoadBalancer, ClassicZones, ElasticIp, LoadBalancer, LoadBalancerKind, LoadBalancerZones,
+    NetworkInterface, RouteTable, SecurityGroup, VSwitch, Vpc,
 };
 pub use principal::{Attachment, ControlPolicyLevel, Policy, PolicyType, Principal, PrincipalKind};
 pub use security_group::{RulePolicy, SecurityGroupRule};
@@ -102,6 +102,9 @@ pub struct Region {
     /// Application load balancers; absent if they were not requested, and in recordings of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application_load_balancers: Option<Vec<ApplicationLoadBalancer>>,
+    /// Zones of load balancers; absent if they were not requested, and in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_balancer_zones: Option<LoadBalancerZones>,
     /// Elastic IP addresses; absent if they were not requested, and in recordings of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elastic_ips: Option<Vec<ElasticIp>>,
@@ -297,6 +300,9 @@ impl Region {
             ($($list:ident),*) => {$(if let Some(list) = &mut self.$list { order!(list); })*};
         }
         order_asked!(load_balancers, application_load_balancers, elastic_ips);
+        if let Some(zones) = &mut self.load_balancer_zones {
+            zones.canonicalise();
+        }
         if let Some(calls) = &mut self.controller_calls {
             calls.sort();
             calls.dedup();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alibaba::companions::{CompanionRun, OnNodes, companions, companions_on_nodes};
+use crate::alibaba::further_reads::{FURTHER, further_reads};
 use crate::alibaba::provider_id::{self, ProviderId};
 use crate::alibaba::role_overview;
 use crate::alibaba::roles::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
@@ -110,11 +111,15 @@ fn run<'v>(
 /// Everything that is unknown about a cluster: reads that failed, and lists that its Nodes contradict.
 fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
     let mut gaps = view.inventory.gaps.clone();
-    // Only leftovers of clusters without nodes depend on these lists.
+    let needed = further_reads(auditor.kubernetes);
+    // Leftovers of clusters without nodes depend on these lists.
     let lives = |gap: &Gap| {
         auditor.kubernetes.has_objects() || gap.region.as_ref().is_some_and(|region| view.has_members_in(region))
     };
-    gaps.retain(|gap| !matches!(gap.read, Read::AlbListLoadBalancers | Read::DescribeEipAddresses) || !lives(gap));
+    let is_of_leftovers = |read: Read| matches!(read, Read::AlbListLoadBalancers | Read::DescribeEipAddresses);
+    gaps.retain(|gap| {
+        !FURTHER.contains(&gap.read) || needed.contains(&gap.read) || (is_of_leftovers(gap.read) && !lives(gap))
+    });
     let joined = joined_groups(view, auditor.kubernetes);
     let is_joined = |gap: &Gap| gap.resource.as_ref().is_none_or(|id| joined.contains(id.as_str()));
     gaps.retain(|gap| gap.read != Read::EcsDescribeSecurityGroupAttribute || is_joined(gap));
@@ -122,6 +127,10 @@ fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
     if auditor.kubernetes.services.is_some() {
         gaps.extend(unasked_load_balancers(view));
     }
+    let unasked: Vec<Gap> = unasked(view, &needed)
+        .filter(|gap| !gaps.iter().any(|held| held.read == gap.read && held.region == gap.region))
+        .collect();
+    gaps.extend(unasked);
     gaps.sort();
     gaps
 }
@@ -173,16 +182,38 @@ pub(crate) fn with_evidence(given: &PrincipalOptions, view: &ClusterView<'_>, ev
 fn unasked_load_balancers(view: &ClusterView<'_>) -> impl Iterator<Item = Gap> {
     let unasked = view.regions.iter().filter(|view| view.region.load_balancers.is_none());
     unasked.flat_map(|view| {
-        [Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers].map(|read| Gap {
-            read,
-            account_id: Some(view.account.account_id.clone()),
-            region: Some(view.region.name.clone()),
-            resource: None,
-            policy: None,
-            reason: REASON_NOT_PROVIDED.to_owned(),
-            message: "the recording holds no load balancers: record it again".to_owned(),
-        })
+        [Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers]
+            .map(|read| not_provided(view, read, "the recording holds no load balancers: record it again"))
     })
+}
+
+/// Reads that objects of the cluster need, and that were not made: of recordings of earlier versions, and of files that
+/// were not given.
+fn unasked<'v>(view: &'v ClusterView<'_>, needed: &'v BTreeSet<Read>) -> impl Iterator<Item = Gap> + 'v {
+    let regions = view.regions.iter().filter(|one| !one.members.is_empty());
+    regions.flat_map(move |one| {
+        let zones = one.region.load_balancer_zones.as_ref();
+        let unasked = needed.iter().filter(move |read| match read {
+            Read::AlbListLoadBalancers => one.region.application_load_balancers.is_none(),
+            Read::AlbDescribeZones => zones.is_none_or(|zones| zones.application.is_none()),
+            Read::NlbDescribeZones => zones.is_none_or(|zones| zones.network.is_none()),
+            Read::SlbDescribeAvailableResource => zones.is_none_or(|zones| zones.classic.is_none()),
+            _ => false,
+        });
+        unasked.map(|read| not_provided(one, *read, "the recording does not hold it: record it again"))
+    })
+}
+
+fn not_provided(view: &RegionView<'_>, read: Read, message: &str) -> Gap {
+    Gap {
+        read,
+        account_id: Some(view.account.account_id.clone()),
+        region: Some(view.region.name.clone()),
+        resource: None,
+        policy: None,
+        reason: REASON_NOT_PROVIDED.to_owned(),
+        message: message.to_owned(),
+    }
 }
 
 /// Gaps of Nodes whose instances were not requested, or are missing from a list that must hold them: ECS once answered

@@ -10,9 +10,14 @@ use super::{FixLimits, Permission};
 /// about attachments are authorised as RAM actions. `sts:GetCallerIdentity` needs no permission.
 pub static SCAN_ALIBABA: &[Permission] = &[
     Permission {
+        action: "alb:DescribeZones",
+        purpose: "the zones of application load balancers, for an AlbConfig and for a recording",
+        without: Some("the zones of an AlbConfig"),
+    },
+    Permission {
         action: "alb:ListLoadBalancers",
-        purpose: "application load balancers, for a recording",
-        without: Some("leftovers of Ingresses"),
+        purpose: "application load balancers, for an AlbConfig that names one and for a recording",
+        without: Some("the load balancer that an AlbConfig names, and leftovers of Ingresses"),
     },
     Permission {
         action: "ecs:DescribeDisks",
@@ -44,6 +49,11 @@ pub static SCAN_ALIBABA: &[Permission] = &[
         action: "ecs:DescribeSecurityGroups",
         purpose: "the security groups of the nodes",
         without: Some("security groups"),
+    },
+    Permission {
+        action: "nlb:DescribeZones",
+        purpose: "the zones of network load balancers, for Services that state zones and for a recording",
+        without: Some("the zones that a Service states"),
     },
     Permission {
         action: "nlb:ListLoadBalancers",
@@ -84,6 +94,11 @@ pub static SCAN_ALIBABA: &[Permission] = &[
         action: "ram:ListPolicyAttachments",
         purpose: "the policies that hold in a resource group",
         without: Some("the policies of the nodes"),
+    },
+    Permission {
+        action: "slb:DescribeAvailableResource",
+        purpose: "the zones of classic load balancers, for Services that state zones and for a recording",
+        without: Some("the zones that a Service states"),
     },
     Permission {
         action: "slb:DescribeLoadBalancers",

@@ -46,6 +46,7 @@ macro_rules! reads {
 
 reads! {
     LookupEvents = "actiontrail:LookupEvents" [];
+    AlbDescribeZones = "alb:DescribeZones" [];
     AlbListLoadBalancers = "alb:ListLoadBalancers" [];
     DescribeAutoScalingGroups = "autoscaling:DescribeAutoScalingGroups" [AutoScalingGroup];
     DescribeAccountAttributes = "ec2:DescribeAccountAttributes" [];
@@ -90,6 +91,7 @@ reads! {
     ListOpenIdConnectProviders = "iam:ListOpenIDConnectProviders" [];
     ListRolePolicies = "iam:ListRolePolicies" [];
     ListRoles = "iam:ListRoles" [Role];
+    NlbDescribeZones = "nlb:DescribeZones" [];
     NlbListLoadBalancers = "nlb:ListLoadBalancers" [LoadBalancer];
     // The list of accounts determines what is read.
     ListAccounts = "organizations:ListAccounts" [];
@@ -105,6 +107,7 @@ reads! {
     GetResourceDirectory = "resourcemanager:GetResourceDirectory" [];
     ResourceManagerListAccounts = "resourcemanager:ListAccounts" [];
     ListControlPolicyAttachments = "resourcemanager:ListControlPolicyAttachmentsForTarget" [];
+    SlbDescribeAvailableResource = "slb:DescribeAvailableResource" [];
     SlbDescribeLoadBalancers = "slb:DescribeLoadBalancers" [LoadBalancer];
     AssumeRole = "sts:AssumeRole" [];
     GetCallerIdentity = "sts:GetCallerIdentity" [];

@@ -1,13 +1,20 @@
 //! Ingresses for Application Load Balancer of Alibaba Cloud, their classes and `AlbConfig` objects. The controller is a part of the
 //! open cloud controller, or a Deployment of ACK.
 
+use std::collections::BTreeSet;
+
 use super::Rule;
+use super::alibaba_node::is_cared_for;
+use crate::alibaba::{ClusterView, RegionView};
+use crate::aws::ingresses::is_deleted;
 use crate::controller::alibaba::AlibabaController;
 use crate::controller::alibaba_companion::image_parts;
 use crate::kubernetes::{DocumentKind, Evidence, Object};
 
 mod ali_alb_class_config_missing;
+mod ali_alb_config_not_reusable;
 mod ali_alb_config_unusable;
+mod ali_alb_config_zone_unavailable;
 mod ali_ingress_unserved;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_ingress.rs"));
@@ -23,6 +30,34 @@ const CLASS: &str = "alb";
 /// Name of the separate controller: of its image, its Deployment and its account.
 /// Source: Container Service for Kubernetes documentation, "Manage the ALB Ingress controller".
 const SEPARATE: &str = "alb-ingress-controller";
+
+/// Name of an `AlbConfig`, which the open controller defines in namespaces.
+fn config_name(config: Object<'_>) -> String {
+    let text = |key: &str| config.text(&["metadata", key]).filter(|text| !text.is_empty());
+    let name = text("name").unwrap_or_default();
+    text("namespace").map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
+}
+
+/// True unless the load balancer of an `AlbConfig` exists: one that exists keeps its vSwitches, since an update does not
+/// state them.
+fn is_new(config: &Object<'_>) -> bool {
+    let is_set = |path: &[&str]| config.text(path).is_some_and(|id| !id.is_empty());
+    !is_set(&["spec", "config", "id"]) && !is_set(&["status", "loadBalancer", "id"]) && !is_deleted(*config)
+}
+
+/// The region with the nodes of the cluster and their VPC, or the reason why it is not known. Nodes that a label excludes
+/// from the controller do not count.
+fn place_of_nodes<'v>(view: &'v ClusterView<'v>) -> Result<(&'v RegionView<'v>, &'v str), &'static str> {
+    let vpcs = |region: &'v RegionView<'v>| -> BTreeSet<&'v str> {
+        let members = region.members.iter().filter(|member| is_cared_for(view, member));
+        members.filter_map(|member| member.instance.vpc_id.as_deref()).collect()
+    };
+    let with_nodes: Vec<(&RegionView<'_>, BTreeSet<&str>)> =
+        view.regions.iter().map(|region| (region, vpcs(region))).filter(|(_, vpcs)| !vpcs.is_empty()).collect();
+    let [(region, vpcs)] = with_nodes.as_slice() else { return Err("the nodes are not in one region") };
+    let [vpc] = vpcs.iter().collect::<Vec<_>>()[..] else { return Err("the nodes are not in one VPC") };
+    Ok((region, vpc))
+}
 
 /// True if the separate controller runs.
 fn has_separate_controller(evidence: &Evidence) -> bool {

@@ -22,6 +22,7 @@ mod ali_svc_security_group_unusable;
 mod ali_svc_source_ranges_ignored;
 mod ali_svc_sync_fails;
 mod ali_svc_vswitch_unusable;
+mod ali_svc_zone_unavailable;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_service.rs"));
 

@@ -289,14 +289,10 @@ fn rules_of_security_groups_are_read_where_load_balancers_joined_them() {
     std::fs::write(&file, world.services.as_ref().unwrap().to_string()).unwrap();
     let services = ["--kubernetes", file.to_str().unwrap()];
     let action = "ecs:DescribeSecurityGroupAttribute";
-    let outcome = |report: &Value, rule: &str| {
-        let rules = report["rules"].as_array().unwrap();
-        rules.iter().find(|one| one["rule"] == rule).unwrap()["outcome"].as_str().unwrap().to_owned()
-    };
     let dropped = "ali-load-balancer-port-dropped";
     let mock = Mock::serve(&world.inventory).page(1);
     let (code, report) = scan(&mock, &world, &services);
-    assert_eq!((code, outcome(&report, dropped).as_str()), (Some(0), "passed"));
+    assert_eq!((code, outcome(&report, dropped)), (Some(0), "passed"));
     assert_eq!(mock.count(action), 2, "both pages of one group");
     assert_eq!(
         record(&mock, &[]).accounts[0].regions[0].security_groups,
@@ -307,13 +303,63 @@ fn rules_of_security_groups_are_read_where_load_balancers_joined_them() {
     let group = closed.accounts[0].regions[0].security_groups.iter_mut().find(|group| group.rules.is_some()).unwrap();
     group.rules.as_mut().unwrap().remove(0);
     let (code, report) = scan(&Mock::serve(&closed), &world, &services);
-    assert_eq!((code, outcome(&report, dropped).as_str()), (Some(1), "failed"));
+    assert_eq!((code, outcome(&report, dropped)), (Some(1), "failed"));
     // Without Services, nobody asks.
     let mock = Mock::serve(&world.inventory).fault(action, Fault::Error(403, "Forbidden.RAM", "no"));
     assert_eq!((scan(&mock, &world, &[]).0, mock.count(action)), (Some(0), 0));
     let (code, report) = scan(&mock, &world, &services);
     assert_eq!((code, not_audited(&report)), (Some(3), vec![format!("{action}: Forbidden.RAM")]));
     assert_eq!(outcome(&report, dropped), "not_audited");
+}
+
+fn outcome<'r>(report: &'r Value, rule: &str) -> &'r str {
+    let rules = report["rules"].as_array().unwrap();
+    rules.iter().find(|one| one["rule"] == rule).unwrap()["outcome"].as_str().unwrap()
+}
+
+/// Zones are read where a Service states them, those of its product alone; a refusal is a gap.
+#[test]
+fn zones_are_read_where_objects_state_them() {
+    let world = world("clean-handmade");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("objects.yaml");
+    let prefix = "service.beta.kubernetes.io/alibaba-cloud-loadbalancer";
+    let objects = |annotations: &str, further: &str| {
+        let service = format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: edge, namespace: shop, uid: 99999999-0000-4000-8000-000000000000, annotations: {{{annotations}}}}}\nspec: {{type: LoadBalancer, ports: [{{port: 80, nodePort: 30080}}]}}\n"
+        );
+        std::fs::write(&file, format!("{service}---\n{further}")).unwrap();
+    };
+    let arguments = ["--kubernetes", file.to_str().unwrap(), "--controller-version", "2.14"];
+    let actions = ["slb:DescribeAvailableResource", "nlb:DescribeZones", "alb:DescribeZones", "alb:ListLoadBalancers"];
+    let counts = |mock: &Mock| actions.map(|action| mock.count(action));
+    let rule = "ali-svc-zone-unavailable";
+
+    objects("", "");
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &arguments);
+    assert_eq!((counts(&mock), outcome(&report, rule)), ([0, 0, 0, 0], "not_applicable"));
+
+    objects(&format!("{prefix}-master-zoneid: cn-hangzhou-b"), "");
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &arguments);
+    assert_eq!((counts(&mock), outcome(&report, rule)), ([1, 0, 0, 0], "failed"));
+    objects(&format!("{prefix}-master-zoneid: cn-hangzhou-h"), "");
+    assert_eq!(outcome(&scan(&Mock::serve(&world.inventory), &world, &arguments).1, rule), "passed");
+    let denied = Mock::serve(&world.inventory).fault(actions[0], Fault::Error(403, "Forbidden.RAM", "no"));
+    let (_, report) = scan(&denied, &world, &arguments);
+    assert_eq!(outcome(&report, rule), "not_audited");
+    assert!(not_audited(&report).contains(&format!("{}: Forbidden.RAM", actions[0])), "{:?}", not_audited(&report));
+
+    let config = "apiVersion: alibabacloud.com/v1\nkind: AlbConfig\nmetadata: {name: alb}\nspec: {config: {CONFIG}}\n";
+    objects("", &config.replace("CONFIG", "name: web"));
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &arguments);
+    assert_eq!((counts(&mock), outcome(&report, "ali-alb-config-not-reusable")), ([0, 0, 1, 0], "not_applicable"));
+    objects("", &config.replace("CONFIG", "id: alb-bp1missing"));
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &arguments);
+    assert_eq!((counts(&mock), outcome(&report, "ali-alb-config-not-reusable")), ([0, 0, 0, 1], "failed"));
 }
 
 /// What only clusters without nodes leave behind is a gap of those clusters alone.

@@ -790,6 +790,9 @@ pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
         "slb:DescribeLoadBalancers",
         "nlb:ListLoadBalancers",
         "alb:ListLoadBalancers",
+        "slb:DescribeAvailableResource",
+        "nlb:DescribeZones",
+        "alb:DescribeZones",
         "vpc:DescribeEipAddresses",
     ] {
         files.push((action.replace(':', "-"), ask(action, &[])));
@@ -1109,7 +1112,8 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             let items = balancers(region, LoadBalancerKind::Clb).map(|one| {
                 json!({"LoadBalancerId": one.id, "LoadBalancerName": one.name.clone().unwrap_or_default(), "RegionId": region.name,
                     "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "active",
-                    "Address": one.address, "AddressType": one.address_type, "Tags": ecs_tags(&one.tags)})
+                    "Address": one.address, "AddressType": one.address_type,
+                    "MasterZoneId": one.primary_zone, "SlaveZoneId": one.secondary_zone, "Tags": ecs_tags(&one.tags)})
             });
             list(items.collect(), ("LoadBalancers", "LoadBalancer"), false)
         }
@@ -1129,6 +1133,22 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
                     "DNSName": one.dns_name, "AddressType": one.address_type, "Tags": vpc_tags(&one.tags)["Tag"]})
             });
             flat(list(items.collect(), ("LoadBalancers", ""), true))
+        }
+        "slb:DescribeAvailableResource" => {
+            let zones = region.load_balancer_zones.iter().flat_map(|zones| zones.classic.iter().flatten());
+            let offers = zones.map(|one| {
+                json!({"MasterZoneId": one.primary, "SlaveZoneId": one.secondary, "SupportResources": {"SupportResource":
+                    [{"AddressType": one.address_type, "AddressIPVersion": one.ip_version}]}})
+            });
+            let offers: Vec<Value> = offers.collect();
+            (200, json!({"RequestId": "R", "AvailableResources": {"AvailableResource": offers}}))
+        }
+        "nlb:DescribeZones" | "alb:DescribeZones" => {
+            let zones = region.load_balancer_zones.clone().unwrap_or_default();
+            let zones = if name.starts_with("nlb") { zones.network } else { zones.application };
+            let zones: Vec<Value> =
+                zones.iter().flatten().map(|zone| json!({"ZoneId": zone, "LocalName": zone})).collect();
+            (200, json!({"RequestId": "R", "Zones": zones}))
         }
         "vpc:DescribeEipAddresses" => {
             let items = region.elastic_ips.iter().flatten().map(|one| {

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 use tagaudit::internals::alibaba::{
-    Account, ApplicationLoadBalancer, Attachment, Disk, ElasticIp, Instance, Inventory, LoadBalancer, LoadBalancerKind,
-    NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region, RouteTable, RulePolicy, SecurityGroup,
-    SecurityGroupRule, VSwitch, Vpc, service_tag_value,
+    Account, ApplicationLoadBalancer, Attachment, ClassicZones, Disk, ElasticIp, Instance, Inventory, LoadBalancer,
+    LoadBalancerKind, LoadBalancerZones, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region,
+    RouteTable, RulePolicy, SecurityGroup, SecurityGroupRule, VSwitch, Vpc, service_tag_value,
 };
 use tagaudit::internals::tags::Tag;
 
@@ -91,7 +91,24 @@ fn region(instances: Vec<Instance>) -> Region {
     region.load_balancers = Some(Vec::new());
     region.application_load_balancers = Some(Vec::new());
     region.elastic_ips = Some(Vec::new());
+    region.load_balancer_zones = Some(zones());
     region
+}
+
+/// Zones that offer load balancers of each product, in the region of the worlds.
+fn zones() -> LoadBalancerZones {
+    let zones = |letters: &str| Some(letters.chars().map(|letter| format!("cn-hangzhou-{letter}")).collect());
+    let pair = |primary: &str, secondary: &str, address_type: &str| ClassicZones {
+        primary: format!("cn-hangzhou-{primary}"),
+        secondary: format!("cn-hangzhou-{secondary}"),
+        address_type: address_type.to_owned(),
+        ip_version: "ipv4".to_owned(),
+    };
+    let pairs = [("g", "h"), ("h", "g"), ("h", "j"), ("j", "h")];
+    let classic = pairs
+        .into_iter()
+        .flat_map(|(primary, secondary)| ["classic_internet", "vpc"].map(|address| pair(primary, secondary, address)));
+    LoadBalancerZones { classic: Some(classic.collect()), network: zones("ghj"), application: zones("ghj") }
 }
 
 /// What the trust policy of a role of instances says.
@@ -219,6 +236,8 @@ fn balancer(id: &str, marks: &[(&str, &str)]) -> LoadBalancer {
         dns_name: is_network.then(|| format!("{id}.cn-hangzhou.nlb.aliyuncs.com")),
         address_type: Some(if is_network { "Intranet" } else { "intranet" }.to_owned()),
         security_groups: is_network.then(Vec::new),
+        primary_zone: (!is_network).then(|| "cn-hangzhou-h".to_owned()),
+        secondary_zone: (!is_network).then(|| "cn-hangzhou-g".to_owned()),
         tags: tags(marks),
     }
 }

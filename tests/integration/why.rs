@@ -246,6 +246,10 @@ fn errors_of_the_model_are_known_messages() {
         ("of {what} (", "of EIP allocations ("),
         ("missing {what}", "missing RedirectConfig"),
         ("invalid {what}", "invalid RedirectConfig"),
+        (
+            "attribute error: {error}",
+            "attribute error: alicloud: can not change LoadBalancer slave zone id once created",
+        ),
         ("{words}", "target group attributes annotation"),
         (
             "{certificate} in {}",

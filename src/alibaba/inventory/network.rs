@@ -160,9 +160,57 @@ pub struct LoadBalancer {
     /// Security groups of a network load balancer; absent in recordings of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security_groups: Option<Vec<String>>,
+    /// Primary zone of a classic load balancer; absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary_zone: Option<String>,
+    /// Secondary zone of a classic load balancer; absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secondary_zone: Option<String>,
     /// Tags, sorted by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Tag>,
+}
+
+/// The zones in which load balancers can be bought, by product. A list is absent if its read failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadBalancerZones {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classic: Option<Vec<ClassicZones>>,
+    /// Zones of network load balancers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Vec<String>>,
+    /// Zones of application load balancers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Vec<String>>,
+}
+
+impl LoadBalancerZones {
+    /// Sorts everything and drops repeated entries.
+    pub(super) fn canonicalise(&mut self) {
+        let Self { classic, network, application } = self;
+        for zones in [network, application].into_iter().flatten() {
+            zones.sort();
+            zones.dedup();
+        }
+        if let Some(zones) = classic {
+            zones.sort();
+            zones.dedup();
+        }
+    }
+}
+
+/// Two zones in which a classic load balancer with one kind of address can be bought.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassicZones {
+    pub primary: String,
+    pub secondary: String,
+    /// `classic_internet`, `vpc` (a private address in a VPC) or `classic_intranet` (a private address of the classic
+    /// network).
+    pub address_type: String,
+    /// `ipv4` or `ipv6`.
+    pub ip_version: String,
 }
 
 /// A load balancer of Application Load Balancer: a controller makes it for Ingresses, never for a Service.

@@ -7,9 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "alibaba")]
+use crate::alibaba::further_reads::further_reads;
+#[cfg(feature = "alibaba")]
 use crate::alibaba::rrsa::{NamedRole, named_roles};
 use crate::estate::EstateRef;
 use crate::inventory::Provider;
+#[cfg(feature = "alibaba")]
+use crate::inventory::Read;
 use crate::inventory::kubernetes::{List, ListGap};
 use crate::kubernetes::{Evidence, Recording};
 use crate::membership::NodesPlace;
@@ -181,6 +185,12 @@ impl Fleet {
         let roles: BTreeSet<NamedRole<'_>> =
             self.pieces.iter().flat_map(|piece| named_roles(&piece.evidence)).collect();
         roles.into_iter().collect()
+    }
+
+    /// Reads that the objects of the clusters need.
+    #[cfg(feature = "alibaba")]
+    pub(in crate::cli) fn further_reads(&self) -> BTreeSet<Read> {
+        self.pieces.iter().flat_map(|piece| further_reads(&piece.evidence)).collect()
     }
 
     /// True if the Services of a cluster are known.

@@ -1,6 +1,8 @@
 //! Evidence of live accounts and recordings: the requests that the options of a command make.
 
 use crate::alibaba;
+#[cfg(feature = "alibaba")]
+use crate::alibaba::further_reads::{FURTHER, further_reads};
 use crate::aws::Inventory;
 use crate::estate::Estate;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
@@ -210,12 +212,12 @@ fn live_alibaba(
 ) -> Result<alibaba::Inventory, Failure> {
     let request = request_alibaba(&source.connection, terminal, scope);
     let load_balancers = request.load_balancers || is_whole;
-    let leftovers = is_whole;
+    let further = if is_whole { FURTHER.into() } else { request.further.clone() };
     let request = alibaba_live::Request {
         all_regions: source.all_regions,
         audit_trail: source.audit_trail.then(|| scope.map(cluster_ids).unwrap_or_default()),
         load_balancers,
-        leftovers,
+        further,
         ..request
     };
     alibaba_live::collect(&request).map_err(provider_failure)
@@ -262,7 +264,7 @@ pub(in crate::cli) fn request_alibaba<'a>(
             rrsa_roles: alibaba::rrsa::named_roles(&scope.kubernetes),
         }),
         load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some()),
-        leftovers: false,
+        further: scope.map(|scope| further_reads(&scope.kubernetes)).unwrap_or_default(),
         audit_trail: None,
         verbose: terminal.verbose,
         progress: display(terminal),
@@ -280,6 +282,7 @@ fn request_of_fleet<'a>(
     alibaba_live::Request {
         principals: alibaba_live::Principals { cluster: None, controller_roles, rrsa_roles: fleet.rrsa_roles() },
         load_balancers: fleet.has_services(),
+        further: fleet.further_reads(),
         all_regions: source.all_regions,
         audit_trail: source.audit_trail.then(Vec::new),
         ..request_alibaba(&source.connection, terminal, None)

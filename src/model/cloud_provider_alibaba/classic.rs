@@ -1,6 +1,6 @@
 //! Classic Load Balancers.
 
-use crate::alibaba::VSwitch;
+use crate::alibaba::{LoadBalancer, VSwitch};
 use crate::model::decision::{Answer, Decision, Presence, Stop};
 
 use super::backends::{Backends, take};
@@ -12,7 +12,7 @@ const LOCAL: &str = "build lb local model error: ";
 
 /// Annotations whose change an existing load balancer refuses, and that the inventory does not hold.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/loadbalancer.go#Update`.
-const IMMUTABLE: [&str; 6] = ["master-zoneid", "slave-zoneid", "ip-version", "resource-group-id", "network-type", "ip"];
+const IMMUTABLE: [&str; 4] = ["ip-version", "resource-group-id", "network-type", "ip"];
 
 /// The steps of the controller, in order.
 pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> {
@@ -153,30 +153,16 @@ fn balancer(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> 
             decision.created = true;
             decision.tags = Answer::NotReached;
             let asked = request.annotation("address-type");
-            let own = held.address_type.as_deref();
             request.keep_name(held, decision);
             decision.scheme_if_new = match asked {
                 "" => Answer::Is("internet"),
                 asked => scheme(asked),
             };
-            decision.scheme = own.map_or(Answer::Unknown, scheme);
+            decision.scheme = held.address_type.as_deref().map_or(Answer::Unknown, scheme);
             if request.is_reused() {
                 request.check_reusable(held, &prefix)?;
             }
-            if let Some(own) = own
-                && !asked.is_empty()
-                && own != asked
-            {
-                return Stop::error(
-                    "apply model error: update lb attribute error: alicloud: can not change LoadBalancer AddressType once created. delete and retry",
-                );
-            }
-            for name in IMMUTABLE.into_iter().filter(|name| !request.annotation(name).is_empty()) {
-                decision.may_fail(format!(
-                    "the controller stops if `{name}` differs from the existing load balancer, whose value was not read"
-                ));
-            }
-            Ok(())
+            check_unchangeable(request, held, decision)
         }
         Found::New => {
             request.check_status(&prefix, decision)?;
@@ -193,6 +179,42 @@ fn balancer(request: &Request<'_>, decision: &mut Decision) -> Result<(), Stop> 
             Ok(())
         }
     }
+}
+
+/// Annotations that ask for a change of what an existing load balancer never changes. From v2.6 on all of them are in one
+/// error.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/loadbalancer.go#Update`.
+fn check_unchangeable(request: &Request<'_>, held: &LoadBalancer, decision: &mut Decision) -> Result<(), Stop> {
+    let mut differs: Vec<&str> = Vec::new();
+    for (name, own, error) in [
+        ("master-zoneid", &held.primary_zone, "can not change LoadBalancer master zone id once created"),
+        ("slave-zoneid", &held.secondary_zone, "can not change LoadBalancer slave zone id once created"),
+        ("address-type", &held.address_type, "can not change LoadBalancer AddressType once created. delete and retry"),
+    ] {
+        let asked = request.annotation(name);
+        match own.as_deref() {
+            Some(own) if !asked.is_empty() && own != asked => differs.push(error),
+            None if !asked.is_empty() => decision.may_fail(not_read(name)),
+            _ => {}
+        }
+    }
+    let errors: Vec<String> = differs.into_iter().map(|error| format!("alicloud: {error}")).collect();
+    let error = match errors.as_slice() {
+        [] => None,
+        [_, _, ..] if request.is_since(6) => Some(format!("[{}]", errors.join(", "))),
+        [first, ..] => Some(first.clone()),
+    };
+    if let Some(error) = error {
+        return Stop::error(format!("apply model error: update lb attribute error: {error}"));
+    }
+    for name in IMMUTABLE.into_iter().filter(|name| !request.annotation(name).is_empty()) {
+        decision.may_fail(not_read(name));
+    }
+    Ok(())
+}
+
+fn not_read(name: &str) -> String {
+    format!("the controller stops if `{name}` differs from the existing load balancer, whose value was not read")
 }
 
 /// The vSwitch of a load balancer with a private address.

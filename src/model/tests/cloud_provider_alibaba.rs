@@ -284,6 +284,34 @@ fn a_load_balancer_is_found_by_tag_and_then_by_name() {
 }
 
 #[test]
+fn zones_of_a_load_balancer_never_change() {
+    let decided = |version: &str, annotations: &[(&str, &str)]| {
+        decide(version, service(annotations, json!({})), |c| {
+            tag(&mut own(c).tags, "kubernetes.do.not.delete", CLASSIC);
+            own(c).primary_zone = Some("cn-hangzhou-h".to_owned());
+            own(c).secondary_zone = Some("cn-hangzhou-g".to_owned());
+        })["error"]
+            .clone()
+    };
+    let same = [("master-zoneid", "cn-hangzhou-h"), ("slave-zoneid", "cn-hangzhou-g")];
+    assert_eq!(decided("2.14.0", &same), json!(null));
+    let both = [("master-zoneid", "cn-hangzhou-g"), ("slave-zoneid", "cn-hangzhou-h")];
+    let first = "alicloud: can not change LoadBalancer master zone id once created";
+    let second = "alicloud: can not change LoadBalancer slave zone id once created";
+    let prefix = "apply model error: update lb attribute error: ";
+    assert_eq!(decided("2.14.0", &both[..1]), json!(format!("{prefix}{first}")));
+    assert_eq!(decided("2.14.0", &both), json!(format!("{prefix}[{first}, {second}]")));
+    assert_eq!(decided("2.5.1", &both), json!(format!("{prefix}{first}")));
+    // A recording of before has no zones.
+    let unread = decide("2.14.0", service(&both, json!({})), |c| {
+        tag(&mut own(c).tags, "kubernetes.do.not.delete", CLASSIC);
+    });
+    assert_eq!(unread["error"], json!("unknown"));
+    let unknown = unread["unknown"].as_array().unwrap();
+    assert_eq!(unknown.iter().filter(|one| one["field"] == "error").count(), 2, "{unread:#}");
+}
+
+#[test]
 fn numbers_are_read_as_go_reads_them() {
     let error = |version: &str, service: Value| {
         let found = decide(version, service, |_| {});

@@ -242,8 +242,19 @@ shapes! {
         vpc_id: Option<String>,
         address: Option<String>,
         address_type: Option<String>,
+        master_zone_id: Option<String>,
+        slave_zone_id: Option<String>,
         tags: Option<EcsTags>,
     }
+
+    ClassicOffers { available_resources: ClassicOfferList }
+    ClassicOfferList { #[serde(deserialize_with = "or_nothing")] available_resource: Vec<ClassicOffer> }
+    ClassicOffer { master_zone_id: String, slave_zone_id: String, support_resources: OfferedAddresses }
+    OfferedAddresses { #[serde(deserialize_with = "or_nothing")] support_resource: Vec<OfferedAddress> }
+    OfferedAddress { address_type: String, #[serde(rename = "AddressIPVersion")] ip_version: String }
+
+    ZoneList { zones: Vec<ZoneEntry> }
+    ZoneEntry { zone_id: String }
 
     NetworkLoadBalancers {
         #[serde(deserialize_with = "or_nothing")]

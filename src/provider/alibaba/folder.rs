@@ -8,15 +8,15 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::alibaba::{Account, Attachment, Inventory, Principal, PrincipalKind, Region};
+use crate::alibaba::{Account, Attachment, Inventory, LoadBalancerZones, Principal, PrincipalKind, Region};
 use crate::inventory::{Gap, REASON_NOT_PROVIDED, Read};
 use crate::json_input::{self, JsonError};
 use crate::text;
 
 use super::answers::{
-    self, ApplicationLoadBalancers, AttachmentAnswer, CallerIdentity, Disks, ElasticIps, GroupList, InstanceRoles,
-    Instances, LoadBalancers, NetworkInterfaces, NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, Refusal,
-    RoleAnswer, RouteTables, SecurityGroupAnswer, SecurityGroupRules, VSwitches, Vpcs,
+    self, ApplicationLoadBalancers, AttachmentAnswer, CallerIdentity, ClassicOffers, Disks, ElasticIps, GroupList,
+    InstanceRoles, Instances, LoadBalancers, NetworkInterfaces, NetworkLoadBalancers, Page, PolicyAnswer, PolicyList,
+    Refusal, RoleAnswer, RouteTables, SecurityGroupAnswer, SecurityGroupRules, VSwitches, Vpcs, ZoneList,
 };
 
 /// Largest file that is read.
@@ -24,7 +24,7 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Known files, each with the API call whose output it holds. Those of RAM end with the name of the principal or
 /// policy, `ram-GetRole-NAME.json`, and those of the rules of a security group with its id.
-pub const FILES: [(&str, Read); 21] = [
+pub const FILES: [(&str, Read); 24] = [
     ("sts-GetCallerIdentity", Read::GetCallerIdentity),
     ("ecs-DescribeInstances", Read::EcsDescribeInstances),
     ("ecs-DescribeInstanceRamRole", Read::DescribeInstanceRamRole),
@@ -45,11 +45,19 @@ pub const FILES: [(&str, Read); 21] = [
     ("slb-DescribeLoadBalancers", Read::SlbDescribeLoadBalancers),
     ("nlb-ListLoadBalancers", Read::NlbListLoadBalancers),
     ("alb-ListLoadBalancers", Read::AlbListLoadBalancers),
+    (CLASSIC_ZONES, Read::SlbDescribeAvailableResource),
+    (NETWORK_ZONES, Read::NlbDescribeZones),
+    (APPLICATION_ZONES, Read::AlbDescribeZones),
     ("vpc-DescribeEipAddresses", Read::DescribeEipAddresses),
 ];
 
 /// File of attachments in resource groups, which another product lists.
 const ATTACHMENTS: &str = "resourcemanager-ListPolicyAttachments";
+
+/// Files of the zones of load balancers.
+const CLASSIC_ZONES: &str = "slb-DescribeAvailableResource";
+const NETWORK_ZONES: &str = "nlb-DescribeZones";
+const APPLICATION_ZONES: &str = "alb-DescribeZones";
 
 /// Files of the rules of security groups, each with the id of the group behind its name.
 const GROUP_RULES: &str = "ecs-DescribeSecurityGroupAttribute";
@@ -163,6 +171,7 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
         let found = files.pages::<ApplicationLoadBalancers>()?.into_iter().map(Into::into);
         target.application_load_balancers = Some(found.collect());
     }
+    target.load_balancer_zones = files.load_balancer_zones()?;
     if files.names.contains("vpc-DescribeEipAddresses") {
         target.elastic_ips = Some(files.pages::<ElasticIps>()?.into_iter().map(Into::into).collect());
     }
@@ -271,6 +280,21 @@ impl Files<'_> {
     fn cut(&mut self, name: &str, read: Read, of: Option<&str>) {
         let message = format!("`{name}.json` is incomplete: write it with `--pager`, or append the other pages");
         self.gap(read, of.map(str::to_owned), "Pagination", message);
+    }
+
+    /// Zones of load balancers, if one of their files exists; a gap for each of the others.
+    fn load_balancer_zones(&mut self) -> Result<Option<LoadBalancerZones>, FolderError> {
+        if ![CLASSIC_ZONES, NETWORK_ZONES, APPLICATION_ZONES].iter().any(|name| self.names.contains(*name)) {
+            return Ok(None);
+        }
+        let classic: Option<ClassicOffers> = self.one(CLASSIC_ZONES, Read::SlbDescribeAvailableResource, None)?;
+        let network: Option<ZoneList> = self.one(NETWORK_ZONES, Read::NlbDescribeZones, None)?;
+        let application: Option<ZoneList> = self.one(APPLICATION_ZONES, Read::AlbDescribeZones, None)?;
+        Ok(Some(LoadBalancerZones {
+            classic: classic.map(Into::into),
+            network: network.map(Into::into),
+            application: application.map(Into::into),
+        }))
     }
 
     /// Inbound rules of the security groups that have a file; a gap for those of Services that have none.

@@ -5,6 +5,7 @@
 //! are made at once, on threads: the longest chain is identity, instances, their roles, the policies of a role, a
 //! policy.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,8 +71,8 @@ pub(crate) struct Request<'a> {
     pub principals: Principals<'a>,
     /// True to read load balancers, which only matter if Services are known or a recording is made.
     pub load_balancers: bool,
-    /// True to read what only clusters without nodes leave behind: application load balancers and Elastic IP addresses.
-    pub leftovers: bool,
+    /// Those of [`crate::alibaba::further_reads::FURTHER`] to make.
+    pub further: BTreeSet<Read>,
     /// Clusters whose cloud controllers are looked up in the audit trail, by the ids in their calls; `None` if the trail
     /// is not read, and no id for all of them.
     pub audit_trail: Option<Vec<String>>,

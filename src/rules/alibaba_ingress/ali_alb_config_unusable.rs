@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
 use crate::alibaba::RegionView;
-use crate::aws::ingresses::is_deleted;
 use crate::kubernetes::{Document, DocumentKind, Object, Place};
 use crate::rules::alibaba::{self, Context};
-use crate::rules::alibaba_node::is_cared_for;
 use crate::rules::prelude::*;
 use crate::tags;
+
+use super::{config_name, is_new, place_of_nodes};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-alb-config-unusable",
@@ -29,26 +29,11 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let vpcs = |view: &RegionView<'_>| -> BTreeSet<String> {
-        let members = view.members.iter().filter(|member| is_cared_for(context.view, member));
-        members.filter_map(|member| member.instance.vpc_id.clone()).collect()
-    };
-    let with_nodes: Vec<(&RegionView<'_>, BTreeSet<String>)> =
-        context.view.regions.iter().map(|view| (view, vpcs(view))).filter(|(_, vpcs)| !vpcs.is_empty()).collect();
-    let [(view, vpcs)] = with_nodes.as_slice() else {
-        return CheckResult::not_applicable("the nodes are not in one region");
-    };
-    let [vpc] = vpcs.iter().collect::<Vec<_>>()[..] else {
-        return CheckResult::not_applicable("the nodes are not in one VPC");
+    let (view, vpc) = match place_of_nodes(context.view) {
+        Ok(place) => place,
+        Err(reason) => return CheckResult::not_applicable(reason),
     };
     let configs = context.kubernetes.documents_by_kind(DocumentKind::AlbConfig).map(Document::object);
-    // One that exists keeps its vSwitches: an update does not state them.
-    let is_set = |config: Object<'_>, path: &[&str]| config.text(path).is_some_and(|id| !id.is_empty());
-    let is_new = |config: &Object<'_>| {
-        !is_set(*config, &["spec", "config", "id"])
-            && !is_set(*config, &["status", "loadBalancer", "id"])
-            && !is_deleted(*config)
-    };
     let new: Vec<Object<'_>> = configs.filter(is_new).collect();
     if new.is_empty() {
         return CheckResult::not_applicable("no AlbConfig has the controller create a load balancer");
@@ -59,10 +44,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             let fix = "name vSwitches of the nodes' VPC in two zones that Application Load Balancer supports";
             Some((defect, place, fix))
         })?;
-        let text = |key: &str| config.text(&["metadata", key]).filter(|text| !text.is_empty());
-        let name = text("name").unwrap_or_default();
-        // The open controller defines it in namespaces.
-        let name = text("namespace").map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"));
+        let name = config_name(*config);
         let message = format!("AlbConfig `{}` {defect}", text::printable(&name));
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("AlbConfig/{name}"));
         Some(Violation::new(Severity::Error, resource, message, Fix::none(fix)).at(&place))

@@ -8,9 +8,12 @@ use crate::rules::prelude::*;
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-vswitch-unusable",
     title: "a load balancer cannot be created in the vSwitch of a Service",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning for one zone alone"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning for one zone alone if the zones of the API were not read",
+    ),
     resources: &[ResourceKind::Service],
-    condition: "A Service gets a load balancer in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or one zone alone in a region in which there are vSwitches in several (a warning: the zones that the API supports are not read). A Network Load Balancer that exists is moved to the vSwitches of `…-loadbalancer-zone-maps`: only those that it cannot have are reported there (in another VPC than the load balancer, in another zone, or missing).",
+    condition: "A Service gets a load balancer in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or one zone alone where the API has several (a warning if its zones were not read, and there are vSwitches in several). A Network Load Balancer that exists is moved to the vSwitches of `…-loadbalancer-zone-maps`: only those that it cannot have are reported there (in another VPC than the load balancer, in another zone, or missing).",
     impact: "the API refuses the load balancer (as with `InvalidVSwitchId.NotFound` or `VSwitchAvailableIpNotExist`), and the Service stays pending or keeps the zones that it had; one zone alone is refused where the API supports several in the region",
     fix: "Name a vSwitch of the nodes' VPC that has free addresses, with its zone.",
     sources: &[
@@ -93,8 +96,13 @@ fn zones_defect(view: &RegionView<'_>, decision: &Decision) -> Option<(Severity,
     let [only] = zones.as_slice() else { return None };
     let others = view.region.vswitches.iter().filter_map(|one| one.zone_id.as_deref());
     let has_others = others.into_iter().any(|zone| zone != *only);
-    has_others
-        .then(|| (Severity::Warning, format!("gets a Network Load Balancer in zone {} alone", text::printable(only))))
+    let offered = view.region.load_balancer_zones.as_ref().and_then(|zones| zones.network.as_ref());
+    let severity = match offered {
+        Some(zones) if zones.len() > 1 => Severity::Error,
+        None if has_others => Severity::Warning,
+        _ => return None,
+    };
+    Some((severity, format!("gets a Network Load Balancer in zone {} alone", text::printable(only))))
 }
 
 /// The VPC of a load balancer that exists.
@@ -133,6 +141,8 @@ fn is_full(view: &RegionView<'_>, id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::alibaba::LoadBalancerZones;
+    use crate::finding::Severity;
     use crate::testing::alibaba;
 
     const PREFIX: &str = "service.beta.kubernetes.io/alibaba-cloud-loadbalancer-";
@@ -178,6 +188,21 @@ mod tests {
             zones(c, "cn-hangzhou-h:vsw-bp1");
             c.region().vswitches.first_mut().unwrap().vpc_id = "vpc-bp2".to_owned();
         });
+    }
+
+    #[test]
+    fn one_zone_alone_is_refused_where_the_api_has_several() {
+        let offered = |zones: &'static [&str]| {
+            move |c: &mut alibaba::Cluster| {
+                add_zone(c);
+                self::zones(c, "cn-hangzhou-h:vsw-bp1");
+                let zones = Some(zones.iter().map(|zone| (*zone).to_owned()).collect());
+                c.region().load_balancer_zones = Some(LoadBalancerZones { network: zones, ..Default::default() });
+            }
+        };
+        let (findings, _) = alibaba::changed(&RULE, offered(&["cn-hangzhou-g", "cn-hangzhou-h"]));
+        assert_eq!(findings.iter().map(|one| one.severity).collect::<Vec<_>>(), [Severity::Error]);
+        alibaba::silent(&RULE, offered(&["cn-hangzhou-h"]));
     }
 
     /// A load balancer that exists is moved; the vSwitches that it has may be full.

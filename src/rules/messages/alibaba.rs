@@ -287,7 +287,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .conditions(&["ali-svc-sync-fails"])
         .in_context()
         .means("the network type of a load balancer cannot change after its creation"),
-    defect(CCM, &["can not change LoadBalancer master zone id once created"], "2.1..2.14", "clbv1/loadbalancer.go")
+    defect(CCM, &["can not change LoadBalancer", "zone id once created"], "2.1..2.14", "clbv1/loadbalancer.go")
         .conditions(&["ali-svc-sync-fails"])
         .in_context()
         .means("the zones of a load balancer cannot change after its creation"),

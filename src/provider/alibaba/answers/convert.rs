@@ -1,15 +1,15 @@
 //! Answers as objects of the inventory.
 
 use crate::alibaba::{
-    ApplicationLoadBalancer, Disk, ElasticIp, Instance, LoadBalancer, LoadBalancerKind, NetworkInterface, RouteTable,
-    SecurityGroup, VSwitch, Vpc,
+    ApplicationLoadBalancer, ClassicZones, Disk, ElasticIp, Instance, LoadBalancer, LoadBalancerKind, NetworkInterface,
+    RouteTable, SecurityGroup, VSwitch, Vpc,
 };
 use crate::inventory::Storage;
 use crate::tags::Tag;
 
 use super::{
-    EcsTags, RawDisk, RawElasticIp, RawInstance, RawLoadBalancer, RawNetworkInterface, RawNetworkLoadBalancer,
-    RawRouteTable, RawSecurityGroup, RawVSwitch, VpcEntry, VpcTags, text,
+    ClassicOffers, EcsTags, RawDisk, RawElasticIp, RawInstance, RawLoadBalancer, RawNetworkInterface,
+    RawNetworkLoadBalancer, RawRouteTable, RawSecurityGroup, RawVSwitch, VpcEntry, VpcTags, ZoneList, text,
 };
 
 impl EcsTags {
@@ -105,6 +105,8 @@ impl From<RawLoadBalancer> for LoadBalancer {
             dns_name: None,
             address_type: text(raw.address_type),
             security_groups: None,
+            primary_zone: text(raw.master_zone_id),
+            secondary_zone: text(raw.slave_zone_id),
             tags: EcsTags::into_tags(raw.tags),
         }
     }
@@ -134,8 +136,31 @@ impl From<RawNetworkLoadBalancer> for LoadBalancer {
             dns_name: text(raw.dns_name),
             address_type: text(raw.address_type),
             security_groups: Some(raw.security_group_ids.unwrap_or_default()),
+            primary_zone: None,
+            secondary_zone: None,
             tags: VpcTags::into_tags(raw.tags.map(|tag| VpcTags { tag })),
         }
+    }
+}
+
+impl From<ClassicOffers> for Vec<ClassicZones> {
+    fn from(answer: ClassicOffers) -> Self {
+        let mut zones = Vec::new();
+        for offer in answer.available_resources.available_resource {
+            zones.extend(offer.support_resources.support_resource.into_iter().map(|one| ClassicZones {
+                primary: offer.master_zone_id.clone(),
+                secondary: offer.slave_zone_id.clone(),
+                address_type: one.address_type,
+                ip_version: one.ip_version,
+            }));
+        }
+        zones
+    }
+}
+
+impl From<ZoneList> for Vec<String> {
+    fn from(answer: ZoneList) -> Self {
+        answer.zones.into_iter().map(|one| one.zone_id).collect()
     }
 }
 

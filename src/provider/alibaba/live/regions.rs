@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::alibaba::Region;
+use crate::alibaba::{LoadBalancerZones, Region};
 use crate::inventory::{REASON_NOTHING_SEEN, Read};
 use crate::provider::alibaba::answers::Regions;
 use crate::provider::error::{Error, ErrorKind};
@@ -97,6 +97,7 @@ fn is_bare(region: &Region) -> bool {
     let lists = Region {
         load_balancers: region.load_balancers.as_ref().map(|_| Vec::new()),
         application_load_balancers: region.application_load_balancers.as_ref().map(|_| Vec::new()),
+        load_balancer_zones: region.load_balancer_zones.as_ref().map(|_| LoadBalancerZones::default()),
         elastic_ips: region.elastic_ips.as_ref().map(|_| Vec::new()),
         ..Region::new(&region.name)
     };

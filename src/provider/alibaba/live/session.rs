@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::alibaba::{Account, PrincipalKind, Region};
+use serde::de::DeserializeOwned;
+
+use crate::alibaba::{Account, LoadBalancerZones, PrincipalKind, Region};
 use crate::inventory::{Gap, Provider, Read};
 use crate::provider::alibaba::answers::{
-    ApplicationLoadBalancers, CallerIdentity, Disks, ElasticIps, LoadBalancers, NetworkInterfaces,
-    NetworkLoadBalancers, Page, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
+    ApplicationLoadBalancers, CallerIdentity, ClassicOffers, Disks, ElasticIps, LoadBalancers, NetworkInterfaces,
+    NetworkLoadBalancers, Page, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs, ZoneList,
 };
 use crate::provider::error::{Error, ErrorKind};
 
@@ -124,7 +126,7 @@ impl Session {
         Ok(keys)
     }
 
-    pub(super) fn call<T: serde::de::DeserializeOwned>(&self, call: &ApiCall<'_>) -> Result<T, CallError> {
+    pub(super) fn call<T: DeserializeOwned>(&self, call: &ApiCall<'_>) -> Result<T, CallError> {
         self.client.call(&self.keys()?, call)
     }
 
@@ -168,11 +170,40 @@ impl Session {
         size: (&str, usize),
         each: impl FnMut(&[P::Item]),
     ) -> Option<Vec<P::Item>> {
-        let call = Self::call_for_read(P::READ, region);
-        // The region of application load balancers is that of the host.
-        let call = if call.product == Product::Alb { call } else { call.with("RegionId", region) };
+        let call = Self::call_in_region(P::READ, region);
         let items = self.keys().and_then(|keys| self.client.pages_as_they_come::<P>(&keys, &call, size, each));
         items.map_err(|error| self.gap(P::READ, (Some(region), None), error)).ok()
+    }
+
+    /// Call for a read of a region.
+    fn call_in_region(read: Read, region: &str) -> ApiCall<'_> {
+        let call = Self::call_for_read(read, region);
+        // The region of application load balancers is that of the host.
+        if call.product == Product::Alb { call } else { call.with("RegionId", region) }
+    }
+
+    /// Reads an answer without pages of a region, if it is asked for; a gap and `None` if it cannot be read.
+    fn answer<A: DeserializeOwned, T: From<A>>(&self, read: Read, region: &str, asked: &BTreeSet<Read>) -> Option<T> {
+        if !asked.contains(&read) {
+            return None;
+        }
+        let answer = self.call::<A>(&Self::call_in_region(read, region));
+        answer.map(T::from).map_err(|error| self.gap(read, (Some(region), None), error)).ok()
+    }
+
+    /// Zones of the load balancers of a region, of the products that are asked for; `None` if no product is.
+    fn load_balancer_zones(&self, region: &str, asked: &BTreeSet<Read>) -> Option<LoadBalancerZones> {
+        let (classic, network) = (Read::SlbDescribeAvailableResource, Read::NlbDescribeZones);
+        let application = Read::AlbDescribeZones;
+        if ![classic, network, application].iter().any(|read| asked.contains(read)) {
+            return None;
+        }
+        std::thread::scope(|scope| {
+            let classic = scope.spawn(move || self.answer::<ClassicOffers, _>(classic, region, asked));
+            let network = scope.spawn(move || self.answer::<ZoneList, _>(network, region, asked));
+            let application = self.answer::<ZoneList, _>(application, region, asked);
+            Some(LoadBalancerZones { classic: joined(classic), network: joined(network), application })
+        })
     }
 
     /// Identity of the caller, with its account.
@@ -267,10 +298,12 @@ impl Session {
                 let classic = scope.spawn(|| self.list::<LoadBalancers>(name, BALANCER_PAGE));
                 (classic, scope.spawn(|| self.list::<NetworkLoadBalancers>(name, MAX_RESULTS)))
             });
-            let leftovers = request.leftovers.then(|| {
-                let application = scope.spawn(|| self.list::<ApplicationLoadBalancers>(name, MAX_RESULTS));
-                (application, scope.spawn(|| self.list::<ElasticIps>(name, PAGE_SIZE)))
-            });
+            let asks = |read: Read| request.further.contains(&read);
+            let zones = scope.spawn(|| self.load_balancer_zones(name, &request.further));
+            let application = asks(Read::AlbListLoadBalancers)
+                .then(|| scope.spawn(|| self.list::<ApplicationLoadBalancers>(name, MAX_RESULTS)));
+            let addresses =
+                asks(Read::DescribeEipAddresses).then(|| scope.spawn(|| self.list::<ElasticIps>(name, PAGE_SIZE)));
             region.vpcs = joined(vpcs).into_iter().map(Into::into).collect();
             region.vswitches = joined(vswitches).into_iter().map(Into::into).collect();
             region.route_tables = joined(tables).into_iter().map(Into::into).collect();
@@ -282,10 +315,10 @@ impl Session {
                 classic.chain(joined(network).into_iter().map(Into::into)).collect()
             });
             self.security_group_rules(&mut region);
-            if let Some((application, addresses)) = leftovers {
-                region.application_load_balancers = Some(joined(application).into_iter().map(Into::into).collect());
-                region.elastic_ips = Some(joined(addresses).into_iter().map(Into::into).collect());
-            }
+            region.load_balancer_zones = joined(zones);
+            region.application_load_balancers =
+                application.map(|handle| joined(handle).into_iter().map(Into::into).collect());
+            region.elastic_ips = addresses.map(|handle| joined(handle).into_iter().map(Into::into).collect());
         });
         region
     }
