@@ -3,7 +3,7 @@
 //! each controller. Every decision is that of the function that it cites; what the code leaves to chance, or depends
 //! on a fact that was not read, is unknown.
 
-mod annotations;
+pub(crate) mod annotations;
 mod calls;
 pub(crate) mod cloud_provider_alibaba;
 pub(crate) mod cloud_provider_aws;

@@ -36,7 +36,8 @@ pub(crate) fn companions(evidence: &Evidence) -> Vec<CompanionRun<'_>> {
             let is_daemon = workload.kind == WorkloadKind::DaemonSet;
             match name {
                 _ if workload.kind == WorkloadKind::Pod => None,
-                "cluster-autoscaler" => Some(run(AlibabaCompanion::ClusterAutoscaler))
+                // The latter is the image of the project's own manifests for Alibaba Cloud.
+                "cluster-autoscaler" | "autoscaler" => Some(run(AlibabaCompanion::ClusterAutoscaler))
                     .filter(|run| run.argument("cloud-provider") == Some("alicloud")),
                 "external-dns" => Some(run(AlibabaCompanion::ExternalDns))
                     .filter(|run| run.argument("provider") == Some("alibabacloud")),

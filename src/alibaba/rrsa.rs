@@ -39,6 +39,8 @@ pub(crate) enum Refusal {
     NoProvider,
     /// `oidc:sub` has other values.
     Subject { values: Vec<String> },
+    /// `oidc:aud` has other values than the audience of the token.
+    Audience { values: Vec<String> },
     /// The statements admit other OIDC providers than the one that the controller names.
     Provider { named: String, admitted: Vec<String> },
 }
@@ -52,6 +54,8 @@ pub(crate) struct RrsaRole<'a> {
     pub(crate) source: RoleSource,
     /// Reason why it cannot be assumed; `None` as well if that is not known.
     pub(crate) refusal: Option<Refusal>,
+    /// OIDC provider of which every ServiceAccount may assume it.
+    pub(crate) open_to: Option<String>,
     /// Its rights; `None` if the role does not exist or was not read.
     pub(crate) rights: Option<Rights<'a>>,
 }
@@ -161,7 +165,7 @@ impl<'a> RrsaRoles<'a> {
         (evidence, options): (&Evidence, &RoleAuditOptions),
     ) {
         let NamedRole { name, source, .. } = named;
-        let role = |run, refusal, rights| RrsaRole { run, account, name, source, refusal, rights };
+        let role = |run, refusal, rights| RrsaRole { run, account, name, source, refusal, rights, open_to: None };
         if account.absent_roles.iter().any(|absent| absent.eq_ignore_ascii_case(name)) {
             self.roles.push(role(run, Some(Refusal::RoleMissing), None));
             return;
@@ -171,8 +175,12 @@ impl<'a> RrsaRoles<'a> {
             self.roles.push(role(run, None, None));
             return;
         };
+        let mut open_to = None;
         let refusal = match principal.trust_policy.as_deref().map(|text| Document::parse_as(text, &RAM)) {
-            Some(Ok(document)) => refusal(&document, &run),
+            Some(Ok(document)) => {
+                open_to = open_provider(&document);
+                refusal(&document, &run, source)
+            }
             Some(Err(error)) => {
                 let cause = RoleGapCause::Trust { error: Some(error.to_string()) };
                 self.gaps.push(RoleGap { cause, ..unread(&account.account_id, name) });
@@ -192,7 +200,7 @@ impl<'a> RrsaRoles<'a> {
                 None
             }
         };
-        self.roles.push(role(run, refusal, rights));
+        self.roles.push(RrsaRole { open_to, ..role(run, refusal, rights) });
     }
 }
 
@@ -232,12 +240,49 @@ fn values(statement: &Statement, key: &str) -> Vec<String> {
     conditions.flat_map(|condition| &condition.values).map(ToString::to_string).collect()
 }
 
-/// Reason why a trust policy certainly does not admit the ServiceAccount of a controller. Issuer and audience of its
-/// token are not known: those of the statement are assumed.
-fn refusal(document: &Document, run: &CompanionRun<'_>) -> Option<Refusal> {
+/// Audience of the tokens that the webhook requests by default.
+/// Source: Container Service for Kubernetes documentation, "Use RRSA to authorize different pods to access different cloud
+/// services" (`oidc:aud`).
+const AUDIENCE: &str = "sts.aliyuncs.com";
+
+/// A ServiceAccount that no cluster has: what admits it admits every ServiceAccount.
+const ANY_SUBJECT: &str = "system:serviceaccount:tagaudit-any:tagaudit-any";
+
+/// The first OIDC provider of which a trust policy admits every ServiceAccount, with the issuer and the audience that it
+/// states.
+fn open_provider(document: &Document) -> Option<String> {
+    let mut statements = document.statements.iter().filter(|statement| statement.effect == Effect::Allow);
+    statements.find_map(|statement| {
+        let mut providers = providers(statement);
+        let open = providers.find(|provider| {
+            let context = token(statement, ANY_SUBJECT, None);
+            policy::trusts(document, &Caller::Federated((*provider).to_owned()), ACTION, &context) == Decision::Allowed
+        });
+        open.map(str::to_owned)
+    })
+}
+
+/// The token of a ServiceAccount. Its issuer is the one that the statement states, and so is its audience, if none is given.
+fn token(statement: &Statement, subject: &str, audience: Option<&str>) -> Context {
+    let mut context = Context::default();
+    context.insert("oidc:sub", ContextValue::One(subject.to_owned()));
+    let stated = |key: &str| values(statement, key).into_iter().next();
+    let audience = audience.map(str::to_owned).or_else(|| stated("oidc:aud"));
+    for (key, value) in [("oidc:aud", audience), ("oidc:iss", stated("oidc:iss"))] {
+        if let Some(value) = value {
+            context.insert(key, ContextValue::One(value));
+        }
+    }
+    context
+}
+
+/// Reason why a trust policy certainly does not admit the ServiceAccount of a controller. The issuer of its token is not
+/// known: that of the statement is assumed. So is the audience, unless the webhook requests the token.
+fn refusal(document: &Document, run: &CompanionRun<'_>, source: RoleSource) -> Option<Refusal> {
     let subject = format!("system:serviceaccount:{}:{}", run.workload.namespace, run.workload.service_account);
     let mut named = Vec::new();
     let mut others = Vec::new();
+    let mut audiences = Vec::new();
     let own = run.oidc_provider();
     for statement in document.statements.iter().filter(|statement| statement.effect == Effect::Allow) {
         for provider in providers(statement) {
@@ -245,15 +290,19 @@ fn refusal(document: &Document, run: &CompanionRun<'_>) -> Option<Refusal> {
                 others.push(provider.to_owned());
                 continue;
             }
-            let mut context = Context::default();
-            context.insert("oidc:sub", ContextValue::One(subject.clone()));
-            for key in ["oidc:aud", "oidc:iss"] {
-                if let Some(value) = values(statement, key).first() {
-                    context.insert(key, ContextValue::One(value.clone()));
-                }
-            }
-            match policy::trusts(document, &Caller::Federated(provider.to_owned()), ACTION, &context) {
+            let admits = |audience: Option<&str>| {
+                let context = token(statement, &subject, audience);
+                policy::trusts(document, &Caller::Federated(provider.to_owned()), ACTION, &context)
+            };
+            match admits(None) {
                 Decision::ImplicitlyDenied => named.extend(values(statement, "oidc:sub")),
+                Decision::Allowed if source == RoleSource::ServiceAccount => {
+                    if admits(Some(AUDIENCE)) != Decision::ImplicitlyDenied {
+                        return None;
+                    }
+                    audiences.extend(values(statement, "oidc:aud"));
+                    continue;
+                }
                 Decision::Allowed | Decision::ExplicitlyDenied | Decision::Undecided => return None,
             }
             let is_about_subject = !values(statement, "oidc:sub").is_empty();
@@ -262,6 +311,9 @@ fn refusal(document: &Document, run: &CompanionRun<'_>) -> Option<Refusal> {
                 return None;
             }
         }
+    }
+    if !audiences.is_empty() {
+        return Some(Refusal::Audience { values: audiences });
     }
     // The action or the operator refuses it.
     if named.contains(&subject) {

@@ -135,8 +135,8 @@ pub(crate) const EXTERNAL_DNS_PUBLISHED: &[&str] = &[
 ];
 
 /// Images of these controllers: last part of the name.
-pub(crate) const IMAGES: [&str; 5] =
-    ["cluster-autoscaler", "csi-plugin", "external-dns", "terway", "terway-controlplane"];
+pub(crate) const IMAGES: [&str; 6] =
+    ["autoscaler", "cluster-autoscaler", "csi-plugin", "external-dns", "terway", "terway-controlplane"];
 
 /// Name, without registry and folder, and version of an image.
 pub(crate) fn image_parts(image: &str) -> (&str, Option<ControllerVersion>) {

@@ -3,7 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::cloud_config::OF_ALIBABA;
+use crate::controller::ControllerVersion;
+
+use crate::policy::json::Value;
+
 use super::{Document, DocumentKind, Evidence, Located, Object, Place};
 
 /// The access key of a configuration.
@@ -28,6 +31,88 @@ pub(crate) enum Switch {
     Text,
 }
 
+/// A key that some version knows.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    /// As the file spells it.
+    pub(crate) name: Located<String>,
+    pub(crate) key: &'static Key,
+    /// True if Go refuses the value: it is not of the type of the key.
+    pub(crate) is_of_other_type: bool,
+}
+
+/// Type of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyType {
+    Text,
+    Whole,
+    Switch,
+}
+
+impl KeyType {
+    /// For a sentence.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Text => "a text",
+            Self::Whole => "a whole number without quotation marks",
+            Self::Switch => "`true` or `false` without quotation marks",
+        }
+    }
+
+    /// True if Go accepts a value. Numbers and truth values are as good as texts.
+    /// Source: sigs.k8s.io/yaml `yaml.go#convertToJSONableObject`.
+    fn accepts(self, value: Object<'_>) -> bool {
+        match self {
+            Self::Text => value.scalar().is_some(),
+            Self::Whole => value.number(&[]).is_some(),
+            Self::Switch => value.is_switch(),
+        }
+    }
+}
+
+/// A key of `Global`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) holds: KeyType,
+    /// First version that has it; `None` for one that version 1.9.3 has.
+    pub(crate) since: Option<ControllerVersion>,
+}
+
+const fn two(minor: u32, patch: u32) -> ControllerVersion {
+    ControllerVersion::new(2, minor, patch)
+}
+
+const fn key(name: &'static str, holds: KeyType, since: Option<ControllerVersion>) -> Key {
+    Key { name, holds, since }
+}
+
+/// Keys of `Global`, except `zoneid`, which no version reads.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/cloud_config.go#CloudConfig`, v2.1.0 to v2.14.0, and
+/// `cloud-controller-manager/alicloud.go#CloudConfig` of v1.9.3.
+pub(crate) const KEYS: &[Key] = &[
+    key("accessKeyID", KeyType::Text, None),
+    key("accessKeySecret", KeyType::Text, None),
+    key("clusterID", KeyType::Text, None),
+    key("disablePublicSLB", KeyType::Switch, None),
+    key("featureGates", KeyType::Text, Some(two(0, 0))),
+    key("kubernetesClusterTag", KeyType::Text, None),
+    key("nodeAddrSyncPeriod", KeyType::Whole, None),
+    key("nodeMaxConcurrentReconciles", KeyType::Whole, Some(two(9, 1))),
+    key("nodeMonitorPeriod", KeyType::Whole, None),
+    key("privateZoneId", KeyType::Text, None),
+    key("privateZoneRecordTTL", KeyType::Whole, None),
+    key("region", KeyType::Text, None),
+    key("resourceGroupID", KeyType::Text, Some(two(9, 1))),
+    key("routeMaxConcurrentReconciles", KeyType::Whole, Some(two(11, 2))),
+    key("routeTableIDs", KeyType::Text, None),
+    key("serviceBackendType", KeyType::Text, None),
+    key("serviceMaxConcurrentReconciles", KeyType::Whole, Some(two(9, 1))),
+    key("uid", KeyType::Text, None),
+    key("vpcid", KeyType::Text, None),
+    key("vswitchid", KeyType::Text, None),
+];
+
 /// The cloud configuration of a `ConfigMap`.
 pub(crate) struct CloudConfig {
     /// Its place in the file.
@@ -35,6 +120,8 @@ pub(crate) struct CloudConfig {
     pub(crate) access_key: AccessKey,
     /// Keys that the controller does not know.
     pub(crate) unknown: Vec<Located<String>>,
+    /// Known keys, with their values.
+    pub(crate) settings: Vec<Setting>,
     /// `clusterID`.
     pub(crate) cluster_id: Option<String>,
     /// `vpcid`.
@@ -89,9 +176,17 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     let keys = [is_key("accessKeyID"), is_key("accessKeySecret")];
     let is_plain = |name: &str| value(name).is_some_and(|value| !is_encoded(&value));
     let unknown = global.members(&[]).map(|(key, _)| key).filter(|key| {
-        !OF_ALIBABA.iter().any(|known| known.eq_ignore_ascii_case(&key.value))
+        !KEYS.iter().any(|known| known.name.eq_ignore_ascii_case(&key.value))
             && !key.value.eq_ignore_ascii_case("zoneid")
     });
+    let settings = global.members(&[]).filter_map(|(name, value)| {
+        let key = KEYS.iter().find(|known| known.name.eq_ignore_ascii_case(&name.value))?;
+        // Something may fill a text in before it is applied, and Go leaves out what is null.
+        let is_open = value.node.as_str().is_some_and(|text| text.contains("{{") || text.contains("${"));
+        let is_of_other_type = !is_open && !matches!(value.node.value, Value::Null) && !key.holds.accepts(value);
+        Some(Setting { name, key, is_of_other_type })
+    });
+    let settings: Vec<Setting> = settings.collect();
     Some(CloudConfig {
         place: text.place(),
         access_key: match keys {
@@ -104,6 +199,7 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
             _ => AccessKey::Half,
         },
         unknown: unknown.collect(),
+        settings,
         cluster_id: scalar("clusterID"),
         vpc: value("vpcid"),
         vswitches: value("vswitchid"),

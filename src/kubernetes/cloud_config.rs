@@ -107,31 +107,6 @@ const OVERRIDE: [Known; 6] = [
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/config/config.go#ValidateOverrides`.
 pub(crate) const REQUIRED: [&str; 4] = ["Service", "Region", "URL", "SigningRegion"];
 
-/// Keys of `Global` in the configuration of Alibaba Cloud's controller, which is JSON.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/cloud_config.go`.
-pub(crate) const OF_ALIBABA: [&str; 20] = [
-    "accessKeyID",
-    "accessKeySecret",
-    "clusterID",
-    "disablePublicSLB",
-    "featureGates",
-    "kubernetesClusterTag",
-    "nodeAddrSyncPeriod",
-    "nodeMaxConcurrentReconciles",
-    "nodeMonitorPeriod",
-    "privateZoneId",
-    "privateZoneRecordTTL",
-    "region",
-    "resourceGroupID",
-    "routeMaxConcurrentReconciles",
-    "routeTableIDs",
-    "serviceBackendType",
-    "serviceMaxConcurrentReconciles",
-    "uid",
-    "vpcid",
-    "vswitchid",
-];
-
 /// Variables that controllers of other clouds also have in sections of the same names.
 const OF_OTHERS: [&str; 3] = ["Zone", "Region", "SubnetID"];
 

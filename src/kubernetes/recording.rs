@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
 use crate::text::secrets::{is_credential, masked};
 
-use super::alibaba_cloud_config::{is_crossed_out, is_encoded};
+use super::alibaba_cloud_config::{KEYS, is_crossed_out, is_encoded};
 use super::cloud_config::{self, CloudConfig};
 use super::document::EBS_DRIVER;
 use super::error::KubernetesError;
@@ -214,7 +214,7 @@ fn hidden_json(text: &str) -> String {
             replace(value);
         }
         for (name, value) in value.as_object_mut().into_iter().flatten() {
-            let is_known = cloud_config::OF_ALIBABA.iter().any(|known| known.eq_ignore_ascii_case(name));
+            let is_known = KEYS.iter().any(|known| known.name.eq_ignore_ascii_case(name));
             if !is_known && !is_credential(name) {
                 replace(value);
             }

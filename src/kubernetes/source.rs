@@ -371,6 +371,15 @@ impl<'s> Object<'s> {
         }
     }
 
+    /// True if YAML 1.1 reads the value as a truth value: one without quotes.
+    pub(super) fn is_switch(self) -> bool {
+        match &self.node.value {
+            Value::Bool(_) => true,
+            Value::String(text) => self.is_plain(text) && (is_yes(text) || is_no(text)),
+            _ => false,
+        }
+    }
+
     /// True if the source states the type of the value by a tag, `!!int "80"`.
     pub(super) fn is_tagged(self) -> bool {
         // A list may be all on one line: only as many bytes as a tag has are read.

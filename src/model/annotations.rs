@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::decision::Stop;
 
 /// Values accepted by Go's `strconv.ParseBool`.
-pub(super) fn parse_bool(text: &str) -> Option<bool> {
+pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),

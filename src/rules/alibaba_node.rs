@@ -7,7 +7,7 @@ use crate::controller::ControllerVersion;
 use crate::finding::ResourceRef;
 use crate::kubernetes::alibaba_cloud_config::cloud_config;
 use crate::kubernetes::{DocumentKind, Evidence};
-use crate::model::cloud_provider_alibaba::is_excluded;
+use crate::model::cloud_provider_alibaba::{has_master_label, is_excluded};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::target;
@@ -47,6 +47,13 @@ pub(super) fn is_cared_for(view: &ClusterView<'_>, member: &Member<'_>) -> bool 
         Some(node) => !is_left_alone(node) && !node.is_being_deleted,
         None => view.nodes.is_none(),
     }
+}
+
+/// True if the controller passes a Node over before it parses its providerID for the backends of a load balancer.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/reconcile/backend/backend.go#GetNodes`,
+/// `#needExcludeFromLB`.
+fn is_no_backend(node: &KubernetesNode) -> bool {
+    has_master_label(node) || node.is_ready == Some(false)
 }
 
 /// The Nodes that the controller manages.

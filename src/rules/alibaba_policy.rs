@@ -24,6 +24,8 @@ mod ram_privilege_escalation;
 mod ram_role_trust_not_ecs;
 mod ram_rrsa_action_missing;
 mod ram_rrsa_escalation;
+mod ram_rrsa_excess;
+mod ram_rrsa_trust_wide;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_policy.rs"));
 

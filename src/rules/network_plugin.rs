@@ -10,9 +10,12 @@ use super::cluster_configuration::is_declared_for;
 /// Images of flannel, by the last part of their name.
 const FLANNEL: [&str; 3] = ["flannel", "hardened-flannel", "mirrored-flannel-flannel"];
 
+/// Images of the agent of Calico.
+const CALICO: [&str; 2] = ["node", "mirrored-calico-node"];
+
 /// The plugin that encapsulates the traffic of the Pods between Nodes, as the start of a sentence.
 pub(super) fn encapsulation(evidence: &Evidence) -> Option<String> {
-    flannel(evidence).or_else(|| cilium(evidence)).or_else(|| bundled(evidence))
+    flannel(evidence).or_else(|| cilium(evidence)).or_else(|| calico(evidence)).or_else(|| bundled(evidence))
 }
 
 /// The plugin that gives Pods addresses which no network interface of the cloud has: it takes them from `podCIDR` or from
@@ -67,6 +70,20 @@ fn cilium(evidence: &Evidence) -> Option<String> {
     };
     (has_tunnel && runs(evidence, &["cilium", "mirrored-cilium-cilium"]))
         .then(|| "Cilium connects the Pods by a tunnel".to_owned())
+}
+
+/// Calico that encapsulates everything between the Nodes, by the pool that `calico-node` creates at its first start.
+/// `CrossSubnet` sends without encapsulation in a vSwitch.
+/// Source: Calico documentation, Configuring calico/node, `CALICO_IPV4POOL_IPIP` and `CALICO_IPV4POOL_VXLAN`.
+fn calico(evidence: &Evidence) -> Option<String> {
+    let sets = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::DaemonSet);
+    let mut containers = sets.flat_map(|one| &one.containers);
+    let node = containers.find(|one| CALICO.contains(&image_parts(&one.image.value).0))?;
+    let is_always = |name: &str| node.settings.get(name).is_some_and(|value| value == "Always");
+    [("CALICO_IPV4POOL_VXLAN", "VXLAN"), ("CALICO_IPV4POOL_IPIP", "IP-in-IP")]
+        .into_iter()
+        .find(|(name, _)| is_always(name))
+        .map(|(name, mode)| format!("Calico creates its pool with {mode} (`{name}: Always`)"))
 }
 
 /// The plugin that a configuration of RKE2 or K3s names.

@@ -1,5 +1,4 @@
-use crate::kubernetes::alibaba_cloud_config::{AccessKey, CloudConfig, cloud_config};
-use crate::kubernetes::cloud_config::OF_ALIBABA;
+use crate::kubernetes::alibaba_cloud_config::{AccessKey, CloudConfig, KEYS, cloud_config};
 use crate::kubernetes::{Document, DocumentKind, Evidence, Place};
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
@@ -7,9 +6,12 @@ use crate::rules::prelude::*;
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-config-content",
     title: "the cloud configuration is invalid",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning without `clusterID`, info for an unknown key"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning without `clusterID` or for a key of a later version, info for an unknown key",
+    ),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a misspelt key under `Global`, half of an access key, one that is not in Base64, or, in a live cluster, the placeholder of a manifest. Any other unknown key is info. Without `clusterID` it is a warning: load balancers are then tagged with `clusterid`, like those of every such cluster.",
+    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a misspelt key under `Global`, a value that is not of the type of its key (a number or a truth value in quotation marks), half of an access key, one that is not in Base64, or, in a live cluster, the placeholder of a manifest. A key that only later versions of the controller have is a warning, any other unknown key info. Without `clusterID` it is a warning: load balancers are then tagged with `clusterid`, like those of every such cluster.",
     impact: "the setting has no effect, or the controller does not start; without `clusterID`, load balancers of several clusters carry the same cluster id",
     fix: "Correct the key; name the cluster with `clusterID`.",
     sources: &[
@@ -51,42 +53,46 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("no ConfigMap with `cloud-config.conf` was given");
     }
     // AWS also has a file with this name, in another format.
+    let version = context.evidence.alibaba_controllers().filter_map(|one| one.version).min();
     let is_beside_aws = context.evidence.aws_controllers().next().is_some();
     let mut found = Vec::new();
     for map in maps.iter().filter(|_| !is_beside_aws) {
-        let mut add = |severity: Severity, place: &Place, what: &str, message: String, fix: String| {
-            let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
-            let violation = Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what);
-            // Nothing else depends on the id.
-            found.push(if severity == Severity::Warning {
-                violation.impact(Some(WITHOUT_ID.to_owned()))
-            } else {
-                violation
-            });
-        };
-        let Some(CloudConfig { place, access_key, unknown, cluster_id, .. }) = cloud_config(map) else {
+        let mut add =
+            |(severity, impact): (Severity, Option<&str>), place: &Place, what: &str, message: String, fix: String| {
+                let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
+                let violation =
+                    Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what);
+                found.push(violation.impact(impact.map(str::to_owned)));
+            };
+        let Some(CloudConfig { place, access_key, unknown, settings, cluster_id, .. }) = cloud_config(map) else {
             let place = map.object().head();
             let message = "`cloud-config.conf` is neither JSON nor YAML with `Global`".to_owned();
             let fix = "write a JSON object with `Global`, in which the settings are".to_owned();
-            add(Severity::Error, &place, "malformed", message, fix);
+            add((Severity::Error, None), &place, "malformed", message, fix);
             continue;
         };
         if access_key == AccessKey::Half {
             let message = "`cloud-config.conf` has half of an access key".to_owned();
-            add(Severity::Error, &place, "key", message, "remove it: a RAM role of the nodes needs no key".to_owned());
+            add(
+                (Severity::Error, None),
+                &place,
+                "key",
+                message,
+                "remove it: a RAM role of the nodes needs no key".to_owned(),
+            );
         }
         if access_key == AccessKey::Placeholder {
             let message = "`cloud-config.conf` has the placeholder of a manifest as its access key".to_owned();
             let fix = "remove it: a RAM role of the nodes needs no key; or fill in both parts, in Base64";
-            add(Severity::Error, &place, "placeholder", message, fix.to_owned());
+            add((Severity::Error, None), &place, "placeholder", message, fix.to_owned());
         }
         if access_key == AccessKey::Plain {
             let message = "the access key in `cloud-config.conf` is not in Base64".to_owned();
             let fix = "remove it: a RAM role of the nodes needs no key; or encode both parts, without a line break";
-            add(Severity::Error, &place, "encoding", message, fix.to_owned());
+            add((Severity::Error, None), &place, "encoding", message, fix.to_owned());
         }
         for key in unknown {
-            let nearest = text::most_alike(&key.value, OF_ALIBABA, 0.9);
+            let nearest = text::most_alike(&key.value, KEYS.iter().map(|known| known.name), 0.9);
             let message = format!("unknown key `{}` in the cloud configuration", text::printable(&key.value));
             // A key that is in no table may belong to a later version.
             let severity = if nearest.is_some() { Severity::Error } else { Severity::Info };
@@ -94,12 +100,29 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 || "check it against the version of the controller".to_owned(),
                 |nearest| format!("write `{nearest}`"),
             );
-            add(severity, &key.place, &key.value, message, fix);
+            add((severity, None), &key.place, &key.value, message, fix);
+        }
+        for setting in settings {
+            let name = text::printable(&setting.name.value);
+            if setting.is_of_other_type {
+                let message = format!("`{name}` in the cloud configuration is not {}", setting.key.holds.noun());
+                let fix = "correct the value: the controller exits with `load cloud config error`".to_owned();
+                add((Severity::Error, None), &setting.name.place, setting.key.name, message, fix);
+            } else if let Some((since, version)) =
+                setting.key.since.zip(version).filter(|(since, version)| version < since)
+            {
+                let message = format!(
+                    "`{name}` in the cloud configuration has no effect in version {version}: it exists since {since}"
+                );
+                let fix = "remove it, or upgrade the controller".to_owned();
+                let impact = Some("the controller runs as if the key were not there");
+                add((Severity::Warning, impact), &setting.name.place, setting.key.name, message, fix);
+            }
         }
         if cluster_id.is_none() {
             let message = "`cloud-config.conf` has no `clusterID`".to_owned();
             add(
-                Severity::Warning,
+                (Severity::Warning, Some(WITHOUT_ID)),
                 &place,
                 "clusterID",
                 message,
@@ -135,6 +158,38 @@ data:
     }
 
     const PLACEHOLDER: &str = r#""clusterID": "prod", "accessKeyID": "$your-AccessKeyID-base64", "accessKeySecret": "$your-AccessKeySecret-base64", "vpcid""#;
+
+    #[test]
+    fn values_are_of_the_type_of_their_key() {
+        let with = |text: &str| DEFECT.replace("\"vpcid\"", &format!("\"clusterID\": \"prod\", {text}, \"vpcid\""));
+        for text in [
+            r#""disablePublicSLB": "true""#,
+            r#""serviceMaxConcurrentReconciles": "5""#,
+            r#""nodeMonitorPeriod": true"#,
+            r#""vswitchid": ["vsw-1"]"#,
+        ] {
+            lint::fires(&RULE, &with(text));
+        }
+        for text in [
+            r#""disablePublicSLB": true"#,
+            r#""serviceMaxConcurrentReconciles": 5"#,
+            r#""nodeMonitorPeriod": null"#,
+            r#""region": 5"#,
+        ] {
+            lint::silent(&RULE, &with(text), "prod", "prod");
+        }
+    }
+
+    #[test]
+    fn keys_of_later_versions_have_no_effect() {
+        let with = |version: &str| {
+            let controller = "---\nkind: DaemonSet\nmetadata:\n  name: cloud-controller-manager\n  namespace: kube-system\nspec:\n  template:\n    spec:\n      containers:\n      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:VERSION\n";
+            let key = r#""clusterID": "prod", "resourceGroupID": "rg-1", "vpcid""#;
+            DEFECT.replace("\"vpcid\"", key) + &controller.replace("VERSION", version)
+        };
+        lint::fires(&RULE, &with("v2.8.0"));
+        lint::silent(&RULE, &with("v2.9.1"), "prod", "prod");
+    }
 
     #[test]
     fn silent() {

@@ -1,6 +1,7 @@
 use crate::controller::ControllerVersion;
 use crate::model::cloud_provider_alibaba::NEWEST;
 use crate::rules::ALIBABA;
+use crate::rules::cloud_controller::on;
 use crate::rules::prelude::*;
 
 use super::{for_each_with_flags, from_two_on};
@@ -8,12 +9,18 @@ use super::{for_each_with_flags, from_two_on};
 pub(super) const RULE: Rule = Rule {
     id: "ali-flag-removed",
     title: "a flag that the cloud controller does not know",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning before version 2, or if the version is not known"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning for a flag that version 2 removed, before version 2 or if the version is not known",
+    ),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: one removed in version 2, such as `--address` or `--profiling` (a warning before that), `--feature-gates` from 2.9.1 on, `--sync-period` from 2.8.0 on, `--allocate-node-cidrs` before 2.2.0, `--max-concurrent-actions` before 2.11.2, `--enable-imdsv2` before 2.12.4, or one that no version has, such as a misspelt one.",
+    condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: one removed in version 2, such as `--address` or `--profiling` (a warning before that), `--feature-gates` from 2.9.1 on, `--sync-period` from 2.8.0 on, `--allocate-node-cidrs` before 2.2.0, `--max-concurrent-actions` before 2.11.2, `--enable-imdsv2` before 2.12.4, one of version 2 before it, such as `--controllers`, or one that no version has, such as a misspelt one.",
     impact: "it does not start: `unknown flag`",
     fix: "Remove the flag; for addresses use `--metrics-bind-addr` and `--health-probe-bind-addr`, for gates `featureGates` of the cloud configuration.",
-    sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/runtime_config.go#BindFlags"],
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/config/runtime_config.go#BindFlags",
+        "kubernetes/cloud-provider-alibaba-cloud v1.9.3.376 cmd/cloudprovider/app/options/options.go#AddFlags",
+    ],
     example: "DaemonSet kube-system/cloud-controller-manager has `--address`, which version 2 of it does not know",
     ..Rule::evidence(ALIBABA, check)
 };
@@ -87,6 +94,39 @@ const ALWAYS: &[&str] = &[
     "use-service-account-credentials",
 ];
 
+/// Those of version 2 that version 1 has too. Source: kubernetes/cloud-provider-alibaba-cloud v1.9.3.376
+/// `cmd/cloudprovider/app/options/options.go#AddFlags`, with `leaderelectionconfig.BindFlags` of Kubernetes, which names no
+/// lock before 1.17.
+const OF_VERSION_ONE: &[&str] = &[
+    "allocate-node-cidrs",
+    "allow-untagged-cloud",
+    "cloud-config",
+    "cloud-provider",
+    "cluster-cidr",
+    "cluster-name",
+    "concurrent-service-syncs",
+    "configure-cloud-routes",
+    "feature-gates",
+    "kube-api-burst",
+    "kube-api-qps",
+    "leader-elect",
+    "leader-elect-lease-duration",
+    "leader-elect-renew-deadline",
+    "leader-elect-resource-lock",
+    "leader-elect-resource-name",
+    "leader-elect-resource-namespace",
+    "leader-elect-retry-period",
+    "node-monitor-period",
+    "route-reconciliation-period",
+    "use-service-account-credentials",
+];
+
+/// True if a flag came with version 2, and the version is 1.
+fn is_of_version_two(name: &str, version: ControllerVersion) -> bool {
+    let came = FLAGS.iter().any(|(known, first, _)| *known == name && first.is_some());
+    version < two(0, 0) && (came || ALWAYS.contains(&name)) && !OF_VERSION_ONE.contains(&name)
+}
+
 /// Flags of the libraries that it contains. Sources: kubernetes/klog `klog.go#InitFlags`; kubernetes-sigs/controller-runtime
 /// `pkg/client/config/config.go`.
 const OF_LIBRARIES: &[&str] = &[
@@ -124,6 +164,9 @@ struct Refusal {
 }
 
 fn refusal(flag: &str, version: Option<ControllerVersion>) -> Option<Refusal> {
+    if version.is_some_and(|version| is_of_version_two(flag, version)) {
+        return Some(Refusal { version, fix: "remove it, or upgrade the controller".to_owned() });
+    }
     let Some((_, first, last)) = FLAGS.iter().find(|(name, ..)| *name == flag) else {
         let version = version.filter(|version| is_unknown(flag, *version))?;
         let fix = match text::most_alike(flag, ALWAYS.iter().copied(), ALIKE) {
@@ -160,7 +203,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 let (name, flag) = (text::printable(&name), text::printable(&flag.name));
                 format!("{name} has `--{flag}`, which {version} does not know")
             };
-            from_two_on(controller, &flag.place, message, (RULE.impact, &fix)).with_respect_to(flag.name.as_str())
+            let violation = match version {
+                Some(_) => on(controller, Severity::Error, &flag.place, message("it"), &fix),
+                None => from_two_on(controller, &flag.place, message, (RULE.impact, &fix)),
+            };
+            violation.with_respect_to(flag.name.as_str())
         });
         found.collect::<Vec<_>>()
     })
@@ -169,6 +216,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::finding::Severity;
     use crate::testing::lint;
 
     const DEFECT: &str = "
@@ -194,6 +242,18 @@ spec:
                     .replace("address=127.0.0.1", flag)
                     .replace("v2.9.0", if flag.starts_with("sg") { "v2.7.0" } else { "v2.8.0" }),
             );
+        }
+    }
+
+    #[test]
+    fn version_one_has_other_flags() {
+        let old = DEFECT.replace("v2.9.0", "v1.9.3.376-g5c84e19-aliyun");
+        for flag in ["--controllers=node", "--metrics-bind-addr=0", "--network=vpc"] {
+            let (findings, _) = lint::outcome(&RULE, &old.replace("--address=127.0.0.1", flag));
+            assert!(matches!(findings.as_slice(), [one] if one.severity == Severity::Error), "{flag}: {findings:?}");
+        }
+        for flag in ["--allocate-node-cidrs=true", "--leader-elect=true", "--cluster-cidr=10.0.0.0/8", "--v=5"] {
+            lint::silent(&RULE, &old, "--address=127.0.0.1", flag);
         }
     }
 

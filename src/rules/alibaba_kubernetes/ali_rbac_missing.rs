@@ -1,5 +1,5 @@
 use crate::controller::ControllerVersion;
-use crate::kubernetes::{CloudController, DocumentKind, Rights, is_false};
+use crate::kubernetes::{DocumentKind, Rights, is_false, is_true};
 use crate::rules::ALIBABA;
 use crate::rules::cloud_controller::{lacking, rights_not_given};
 use crate::rules::prelude::*;
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller lacks rights in Kubernetes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The ServiceAccount of version 2 of Alibaba Cloud's cloud controller is bound to roles, and none of them grants a right that its manifest has on nodes, Services, endpoints, events or leases in kube-system; from 2.9.1 on, also one to read endpointslices, unless the gate `EndpointSlice` is off. A role that was not given counts as one that allows it.",
+    condition: "The ServiceAccount of version 2 of Alibaba Cloud's cloud controller is bound to roles, and none of them grants a right that its manifest has on nodes, Services, endpoints, events or leases in kube-system; also one to read endpointslices if the gate `EndpointSlice` of the cloud configuration is on, as it is from 2.9.1 on unless it is turned off. A role that was not given counts as one that allows it.",
     impact: "without leases it never becomes leader and does nothing; without the others its calls are refused (`forbidden`)",
     fix: "Add the right to its ClusterRole: the manifest of its version has all of them.",
     sources: &[
@@ -42,15 +42,8 @@ const NEEDED: [(&str, &str, &[&str]); 6] = [
 /// at its tags 2.8.0 and 2.9.1.
 const SLICES: (&str, &str, &[&str]) = ("discovery.k8s.io", "endpointslices", &READ);
 
-/// Feature gates of the flag, which exists up to version 2.8. Source: kubernetes/cloud-provider-alibaba-cloud
-/// `pkg/config/controller_config.go#BindFlags`.
-fn from_flag(controller: &CloudController) -> Option<String> {
-    let has_flag = controller.version.is_none_or(|version| version < ControllerVersion::new(2, 9, 0));
-    controller.flag("feature-gates").filter(|_| has_flag).map(|flag| flag.value.clone())
-}
-
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
-    // From 2.9.1 on they are set in the cloud configuration.
+    // No version reads them from its flag.
     let maps = context.evidence.documents_by_kind(DocumentKind::ConfigMap);
     let gates: Vec<String> = maps.filter_map(|map| cloud_config(map)?.feature_gates).collect();
     for_each_controller(context, |controller| {
@@ -60,11 +53,14 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         if !is_two || !controller.acts_as_service_account() || rights.bindings.is_empty() || rights.has_unknown {
             return None;
         }
-        let is_off = gates.iter().chain(&from_flag(controller)).any(|gates| {
-            let mut pairs = gates.split(',').filter_map(|gate| gate.split_once('='));
-            pairs.any(|(gate, value)| gate.trim() == "EndpointSlice" && is_false(value.trim()))
-        });
-        let has_slices = controller.version >= Some(ControllerVersion::new(2, 9, 1)) && !is_off;
+        let set = |to: &dyn Fn(&str) -> bool| {
+            gates.iter().any(|gates| {
+                let mut pairs = gates.split(',').filter_map(|gate| gate.split_once('='));
+                pairs.any(|(gate, value)| gate.trim() == "EndpointSlice" && to(value.trim()))
+            })
+        };
+        let has_slices =
+            if controller.version >= Some(ControllerVersion::new(2, 9, 1)) { !set(&is_false) } else { set(&is_true) };
         lacking(controller, &rights, NEEDED.into_iter().chain(has_slices.then_some(SLICES)))
     })
     .unless(rights_not_given(context, ALIBABA))
@@ -106,6 +102,25 @@ metadata:
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn endpoint_slices_are_watched_where_their_gate_is_on() {
+        let rights = "rules:\n- apiGroups: [\"\"]\n  resources: [\"*\"]\n  verbs: [\"*\"]\n- apiGroups: [coordination.k8s.io]\n  resources: [\"*\"]\n  verbs: [\"*\"]\n";
+        let with = |version: &str, gate: &str| {
+            let config = format!(
+                "---\nkind: ConfigMap\nmetadata:\n  name: cloud-config\n  namespace: kube-system\ndata:\n  cloud-config.conf: '{{\"Global\": {{\"featureGates\": \"{gate}\"}}}}'\n"
+            );
+            lint::outcome(&RULE, &format!("{}{rights}{config}", DEFECT.replace("v2.9.0", version))).0.len()
+        };
+        for (version, gate, expected) in [
+            ("v2.14.0", "", 1),
+            ("v2.14.0", "EndpointSlice=false", 0),
+            ("v2.8.0", "", 0),
+            ("v2.8.0", "EndpointSlice=true", 1),
+        ] {
+            assert_eq!(with(version, gate), expected, "{version} {gate}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the controller writes routes for Pods that a network plugin connects itself",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud writes routes, and a network plugin of the cluster carries the traffic of the Pods itself: flannel with a backend that encapsulates, Cilium with a tunnel, or the plugins of RKE2 and K3s that a configuration names.",
+    condition: "A cloud controller of Alibaba Cloud writes routes, and a network plugin of the cluster carries the traffic of the Pods itself: flannel with a backend that encapsulates, Cilium with a tunnel, Calico whose first pool has IP-in-IP or VXLAN (`CALICO_IPV4POOL_IPIP` or `CALICO_IPV4POOL_VXLAN` is `Always`; pools themselves are not read), or the plugins of RKE2 and K3s that a configuration names.",
     impact: "each Node gets the condition `NetworkUnavailable` until its route exists, and takes an entry of the route table of the VPC. Nodes without `podCIDR`, or beyond the quota of entries, keep the taint",
     fix: "Start the controller with `--configure-cloud-routes=false`, or let routes alone connect the Pods (flannel with the backend `alloc`).",
     sources: &[
@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/121",
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/329",
         "flannel-io/flannel Documentation/backends.md",
+        "Calico documentation, Configuring calico/node",
         "cilium/cilium Documentation/network/concepts/routing.rst",
     ],
     example: "DaemonSet kube-system/cloud-controller-manager writes routes, and flannel connects the Pods by `vxlan`",
@@ -95,15 +96,35 @@ spec:
         image: quay.io/cilium/cilium:v1.16.1@sha256:0b4a3ab41a4760d86b7fc945b8783747ba27f29dac30dd434d94f2c9e3679f39
 ";
 
+    const CALICO: &str = "
+kind: DaemonSet
+metadata:
+  name: calico-node
+  namespace: kube-system
+spec:
+  template:
+    spec:
+      containers:
+      - name: calico-node
+        image: quay.io/calico/node:v3.29.1
+        env:
+        - {name: CALICO_IPV4POOL_IPIP, value: Always}
+        - {name: CALICO_IPV4POOL_VXLAN, value: Never}
+";
+
     fn with(other: &str) -> String {
         format!("{CONTROLLER}{other}")
     }
 
     #[test]
     fn fires() {
-        for other in
-            [FLANNEL, CILIUM, "cni: [multus, canal]\nkubelet-arg: [node-ip=10.0.0.1]\n", "flannel-backend: vxlan\n"]
-        {
+        for other in [
+            FLANNEL,
+            CILIUM,
+            CALICO,
+            "cni: [multus, canal]\nkubelet-arg: [node-ip=10.0.0.1]\n",
+            "flannel-backend: vxlan\n",
+        ] {
             let (findings, _) = lint::outcome(&RULE, &with(other));
             assert_eq!(findings.len(), 1, "{other}");
         }
@@ -117,6 +138,9 @@ spec:
         lint::silent(&RULE, &with(FLANNEL), "vxlan", "host-gw");
         lint::silent(&RULE, &with(FLANNEL), "\"vxlan\"", "\"vxlan\", \"DirectRouting\": true");
         lint::silent(&RULE, &with(CILIUM), "routing-mode: tunnel", "routing-mode: native");
+        lint::silent(&RULE, &with(CALICO), "value: Always", "value: Never");
+        lint::silent(&RULE, &with(CALICO), "value: Always", "value: CrossSubnet");
+        lint::silent(&RULE, &with(CALICO), "calico/node", "calico/kube-controllers");
         lint::silent(&RULE, &with("cni: [canal]\nkubelet-arg: [node-ip=10.0.0.1]\n"), "canal", "none");
     }
 }

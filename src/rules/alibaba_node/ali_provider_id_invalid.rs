@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     ),
     resources: &[ResourceKind::Node],
     condition: "A providerID has no dot, names an invalid region, or belongs to another cloud. The prefix `alicloud://` is allowed unless the controller writes routes. The rule skips `ack-hybrid://`, and Nodes with the label `service.alibabacloud.com/exclude-node`, `service.beta.kubernetes.io/exclude-node`, `alibabacloud.com/lingjun-worker=true` or `type=virtual-kubelet`.",
-    impact: "load balancers with `externalTrafficPolicy: Cluster` no longer get backends from any Node: the controller abandons the whole group at the first Ready Node that it cannot parse; at the periodic sync one such Node can stop the whole batch",
+    impact: "load balancers with `externalTrafficPolicy: Cluster` no longer get backends from any Node: the controller abandons the whole group at the first Node that it cannot parse (one that is Ready and has no `node-role.kubernetes.io/master`). Up to v2.11 the sync of the Service fails, from v2.12 that of Network Load Balancers, while the groups of classic ones silently stay as they are. At the periodic sync one such Node can stop the whole batch of Nodes",
     fix: "The providerID of a Node cannot be changed: delete the Node and let the kubelet register with `--provider-id=REGION.INSTANCE`. Label a machine outside Alibaba Cloud with `service.alibabacloud.com/exclude-node`.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/util/helper.go#NodeFromProviderID",
@@ -65,11 +65,21 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         };
         let (name, given) = (text::printable(&node.name), text::printable(&node.provider_id));
         let message = format!("Node `{name}` has the providerID `{given}`{tail}");
-        let fix = Fix::none("register the node again with --provider-id=REGION.INSTANCE");
+        let is_elsewhere = node.provider_id.contains("://") && !node.provider_id.starts_with(PREFIX);
+        let fix = Fix::none(if is_elsewhere {
+            "label a machine outside Alibaba Cloud with service.alibabacloud.com/exclude-node; register another node again with --provider-id=REGION.INSTANCE"
+        } else {
+            "register the node again with --provider-id=REGION.INSTANCE"
+        });
         let violation = Violation::new(severity, super::resource(node), message, fix);
-        let works =
-            (severity == Severity::Warning).then(|| "none by itself: the additional parts are ignored".to_owned());
-        found.push(violation.impact(works));
+        let other = match severity {
+            Severity::Warning => Some("none by itself: the additional parts are ignored"),
+            _ if super::is_no_backend(node) => Some(
+                "the Node gets neither addresses, zone nor routes, and at the periodic sync it can stop the whole batch of Nodes; load balancers pass it over",
+            ),
+            _ => None,
+        };
+        found.push(violation.impact(other.map(str::to_owned)));
     }
     CheckResult::counted(checked, found)
 }
@@ -96,6 +106,22 @@ spec:
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
+    }
+
+    #[test]
+    fn a_node_that_is_no_backend_stops_no_load_balancer() {
+        let impact = |extra: &str| {
+            let node = DEFECT.replace("alicloud://cn-hangzhou/i-bp1", "baremetal://x1");
+            let (findings, _) = lint::outcome(&RULE, &node.replacen("spec:", &format!("{extra}spec:"), 1));
+            findings.into_iter().next().unwrap().impact
+        };
+        assert!(impact("").contains("from any Node"));
+        for extra in [
+            "  labels:\n    node-role.kubernetes.io/master: \"\"\n",
+            "status:\n  conditions:\n  - {type: Ready, status: \"False\"}\n",
+        ] {
+            assert!(impact(extra).ends_with("load balancers pass it over"), "{extra}");
+        }
     }
 
     #[test]

@@ -7,9 +7,12 @@ use super::rrsa_check_result;
 pub(super) const RULE: Rule = Rule {
     id: "ali-rrsa-refused",
     title: "a controller cannot assume the RAM role of its ServiceAccount",
-    severity: RuleSeverity::always(Severity::Error),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning for the audience, which a flag of the webhook may change",
+    ),
     resources: &[ResourceKind::Workload],
-    condition: "A controller reads the RAM role that RRSA gives it (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, `ALIBABA_CLOUD_ROLE_ARN`), and the role does not exist, its trust policy admits no OIDC provider, or not the one that `ALIBABA_CLOUD_OIDC_PROVIDER_ARN` of the CSI driver names, or `oidc:sub` does not match `system:serviceaccount:NAMESPACE:NAME`: the CSI driver from 1.34.1, the cluster autoscaler from 1.32.0 with `REGION_ID` and a session name. Issuer and audience are not judged. In several accounts, a role without account is not checked.",
+    condition: "A controller reads the RAM role that RRSA gives it (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, `ALIBABA_CLOUD_ROLE_ARN`), and the role does not exist, its trust policy admits no OIDC provider, or not the one that `ALIBABA_CLOUD_OIDC_PROVIDER_ARN` of the CSI driver names, or `oidc:sub` does not match `system:serviceaccount:NAMESPACE:NAME`: the CSI driver from 1.34.1, the cluster autoscaler from 1.32.0 with `REGION_ID` and a session name. A trust policy whose `oidc:aud` does not match `sts.aliyuncs.com`, the audience that the webhook requests by default, is a warning where an annotation names the role. The issuer is not judged. In several accounts, a role without account is not checked.",
     impact: "`AssumeRoleWithOIDC` is refused, and so is every call of the controller",
     fix: "Create the role, or admit the ServiceAccount in its trust policy.",
     sources: &[
@@ -46,6 +49,17 @@ fn check(context: &Context<'_>) -> CheckResult {
                     format!("admit `{named}` in its trust policy, or correct `ALIBABA_CLOUD_OIDC_PROVIDER_ARN`"),
                 )
             }
+            Refusal::Audience { values } => {
+                let values: Vec<String> = values.iter().map(|one| format!("`{}`", text::printable(one))).collect();
+                let values: Vec<&str> = values.iter().map(String::as_str).collect();
+                (
+                    format!(
+                        "whose trust policy admits the audience {} and not `sts.aliyuncs.com`",
+                        text::list(&values, 3)
+                    ),
+                    "set `oidc:aud` to `sts.aliyuncs.com` in its trust policy".to_owned(),
+                )
+            }
             Refusal::Subject { values } => {
                 let values: Vec<String> = values.iter().map(|one| format!("`{}`", text::printable(one))).collect();
                 let values: Vec<&str> = values.iter().map(String::as_str).collect();
@@ -63,7 +77,11 @@ fn check(context: &Context<'_>) -> CheckResult {
             text::printable(one.name)
         );
         let resource = ResourceRef::bare(ResourceKind::Workload, &name);
-        Some(Violation::new(Severity::Error, resource, message, Fix::none(fix)).at(&workload.place))
+        let severity = match one.refusal {
+            Some(Refusal::Audience { .. }) => Severity::Warning,
+            _ => Severity::Error,
+        };
+        Some(Violation::new(severity, resource, message, Fix::none(fix)).at(&workload.place))
     });
     rrsa_check_result(context, found)
 }
@@ -88,6 +106,19 @@ mod tests {
             let nodes = c.principal(alibaba::ROLE).trust_policy.clone();
             c.principal("csi").trust_policy = nodes;
         });
+    }
+
+    #[test]
+    fn the_webhook_requests_one_audience() {
+        let audience = |value: &'static str| {
+            move |c: &mut alibaba::Cluster| {
+                with_rrsa(c, "v1.35.1", CSI_SUBJECT, &[]);
+                let trust = c.principal("csi").trust_policy.as_mut().unwrap();
+                *trust = trust.replace("sts.aliyuncs.com", value);
+            }
+        };
+        alibaba::fires(&RULE, audience("wrong.example.com"));
+        alibaba::silent(&RULE, audience("sts.aliyuncs.com"));
     }
 
     /// The variable is in the manifest where no webhook sets it.

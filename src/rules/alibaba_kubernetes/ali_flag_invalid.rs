@@ -1,0 +1,193 @@
+use crate::controller::ControllerVersion;
+use crate::kubernetes::Flag;
+use crate::model::annotations::parse_bool;
+use crate::rules::ALIBABA;
+use crate::rules::cloud_controller::on;
+use crate::rules::prelude::*;
+use crate::tags;
+
+use super::for_each_with_flags;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-flag-invalid",
+    title: "the cloud controller exits at the value of a flag",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "A cloud controller of Alibaba Cloud of version 2 has a flag with a value that is not of its type: a truth value (`--configure-cloud-routes`), a duration with a unit (`--route-reconciliation-period`), a whole number (`--concurrent-service-syncs`) or a number; or `--max-concurrent-actions` or `--max-throttling-retry-times` that is not positive.",
+    impact: "it does not start: `invalid argument`, or `must be set to a positive integer`",
+    fix: "Correct the value.",
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/config/controller_config.go#BindFlags, #Validate",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/config/runtime_config.go#BindFlags",
+        "spf13/pflag bool.go, duration.go, float32.go, int.go",
+    ],
+    example: "DaemonSet kube-system/cloud-controller-manager has `--route-reconciliation-period=10`, which is not a duration such as 5m",
+    ..Rule::evidence(ALIBABA, check)
+};
+
+/// Type of a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Switch,
+    Duration,
+    Whole,
+    /// A whole number above zero.
+    Positive,
+    Number,
+}
+
+/// Flags of version 2 whose values have a type.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go#BindFlags` and
+/// `pkg/config/runtime_config.go#BindFlags`, v2.1.0 to v2.14.0.
+const TYPED: [(&str, Kind); 24] = [
+    ("allocate-node-cidrs", Kind::Switch),
+    ("allow-untagged-cloud", Kind::Switch),
+    ("concurrent-service-syncs", Kind::Whole),
+    ("configure-cloud-routes", Kind::Switch),
+    ("dry-run", Kind::Switch),
+    ("enable-imdsv2", Kind::Switch),
+    ("kube-api-burst", Kind::Whole),
+    ("kube-api-qps", Kind::Number),
+    ("leader-elect", Kind::Switch),
+    ("leader-elect-lease-duration", Kind::Duration),
+    ("leader-elect-renew-deadline", Kind::Duration),
+    ("leader-elect-retry-period", Kind::Duration),
+    ("max-concurrent-actions", Kind::Positive),
+    ("max-throttling-retry-times", Kind::Positive),
+    ("node-event-aggregation-wait-seconds", Kind::Whole),
+    ("node-monitor-period", Kind::Duration),
+    ("node-reconcile-batch-size", Kind::Whole),
+    ("route-reconcile-batch-size", Kind::Whole),
+    ("route-reconciliation-period", Kind::Duration),
+    ("sg-batch-size", Kind::Whole),
+    ("skip-disable-source-dest-check", Kind::Switch),
+    ("sync-period", Kind::Duration),
+    ("use-service-account-credentials", Kind::Switch),
+    ("v", Kind::Whole),
+];
+
+const TWO: ControllerVersion = ControllerVersion::new(2, 0, 0);
+
+/// Units of a duration, the longer of two that begin alike first. Source: the Go standard library, `time.ParseDuration`.
+const UNITS: [&str; 8] = ["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"];
+
+/// Reason why a value is refused, to follow "which".
+fn refused(flag: &Flag) -> Option<&'static str> {
+    let (_, kind) = TYPED.iter().find(|(name, _)| *name == flag.name)?;
+    let value = flag.value.as_str();
+    // Something fills it in, or the value is the next word.
+    if tags::is_placeholder(value) || value.contains("$(") || (*kind != Kind::Switch && value == "true") {
+        return None;
+    }
+    match kind {
+        Kind::Switch => parse_bool(value).is_none().then_some("is not a truth value such as true"),
+        Kind::Duration => (!is_duration(value)).then_some("is not a duration such as 5m"),
+        Kind::Whole => (!is_whole(value)).then_some("is not a whole number"),
+        Kind::Positive if !is_whole(value) => Some("is not a whole number"),
+        Kind::Positive => value.parse::<i64>().is_ok_and(|number| number <= 0).then_some("is not positive"),
+        Kind::Number => value.parse::<f32>().is_err().then_some("is not a number"),
+    }
+}
+
+/// True unless a text is certainly no whole number: Go also reads `0x1f` and `1_000`.
+fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let is_part = |one: char| one.is_ascii_hexdigit() || matches!(one, 'x' | 'X' | 'o' | 'O' | '_');
+    digits.starts_with(|one: char| one.is_ascii_digit()) && digits.chars().all(is_part)
+}
+
+/// True for a duration. Source: the Go standard library, `time.ParseDuration`.
+fn is_duration(text: &str) -> bool {
+    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if rest == "0" {
+        return true;
+    }
+    let mut has_part = false;
+    while !rest.is_empty() {
+        let number = rest.trim_start_matches(|one: char| one.is_ascii_digit() || one == '.');
+        let digits = rest.get(..rest.len() - number.len()).unwrap_or_default();
+        let is_number = digits.chars().any(|one| one.is_ascii_digit()) && digits.matches('.').count() < 2;
+        let Some(unit) = UNITS.into_iter().find(|unit| number.starts_with(unit)).filter(|_| is_number) else {
+            return false;
+        };
+        rest = number.get(unit.len()..).unwrap_or_default();
+        has_part = true;
+    }
+    has_part
+}
+
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    for_each_with_flags(context, |controller| {
+        let is_two = controller.version.is_some_and(|version| version >= TWO);
+        let found = controller.flags.iter().filter(|_| is_two).filter_map(|flag| {
+            let why = refused(flag)?;
+            let name = controller.name();
+            let (name, value) = (text::printable(&name), text::printable(&flag.value));
+            let message = format!("{name} has `--{}={value}`, which {why}", flag.name);
+            let violation = on(controller, Severity::Error, &flag.place, message, "correct the value");
+            Some(violation.with_respect_to(flag.name.as_str()))
+        });
+        found.collect::<Vec<_>>()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RULE, is_duration};
+    use crate::testing::lint;
+
+    const DEFECT: &str = "
+kind: DaemonSet
+metadata:
+  name: cloud-controller-manager
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.14.0
+        command:
+        - --configure-cloud-routes=no
+";
+
+    #[test]
+    fn fires() {
+        lint::fires(&RULE, DEFECT);
+        for flag in [
+            "--route-reconciliation-period=10",
+            "--concurrent-service-syncs=3s",
+            "--kube-api-qps=many",
+            "--max-concurrent-actions=0",
+            "--max-throttling-retry-times=-1",
+        ] {
+            lint::fires(&RULE, &DEFECT.replace("--configure-cloud-routes=no", flag));
+        }
+    }
+
+    #[test]
+    fn silent() {
+        for flag in [
+            "--configure-cloud-routes=F",
+            "--configure-cloud-routes",
+            "--route-reconciliation-period=1m30s",
+            "--route-reconciliation-period=0",
+            "--concurrent-service-syncs=0x10",
+            "--kube-api-qps=12.5",
+            "--max-concurrent-actions=1",
+            "--cluster-name=no",
+        ] {
+            lint::silent(&RULE, DEFECT, "--configure-cloud-routes=no", flag);
+        }
+        lint::silent(&RULE, DEFECT, "v2.14.0", "v1.9.3");
+        lint::does_not_apply(&RULE, &DEFECT.replace("=no", "=$(ROUTES)"));
+    }
+
+    #[test]
+    fn durations_are_read_as_go_reads_them() {
+        for text in ["0", "5m", "-1.5h", "1h2m3s", ".5s", "1.s", "100\u{b5}s", "+2ms"] {
+            assert!(is_duration(text), "{text}");
+        }
+        for text in ["", "5", "m", "5 m", "1.2.3s", "1d", "-", ".s"] {
+            assert!(!is_duration(text), "{text}");
+        }
+    }
+}
