@@ -8,26 +8,34 @@ use crate::guard::trial::Effect;
 use super::scope::Affected;
 
 /// Kinds of which a new object changes nothing that is there, by the beginning of their names.
-const READ: [&str; 10] = [
+const READ: [&str; 15] = [
+    "alicloud_alb_",
     "alicloud_ecs_instance_set",
     "alicloud_ess_attachment",
     "alicloud_ess_scaling_group",
     "alicloud_ims_oidc_provider",
+    "alicloud_network_acl",
     "alicloud_nlb_",
     "alicloud_ram_access_key",
     "alicloud_resource_manager_account",
     "alicloud_resource_manager_control_policy",
     "alicloud_resource_manager_resource_directory",
+    "alicloud_route_entry",
+    "alicloud_security_group_rule",
     "alicloud_slb_",
+    "alicloud_vpc_network_acl_attachment",
 ];
 
 /// Kinds of which a new object changes what is there.
-const ADDED: [&str; 5] = [
+const ADDED: [&str; 8] = [
+    "alicloud_network_acl",
     "alicloud_nlb_load_balancer_security_group_attachment",
     "alicloud_nlb_load_balancer_zone_shifted_attachment",
     "alicloud_ram_access_key_policy",
     "alicloud_resource_manager_control_policy_attachment",
     "alicloud_resource_manager_policy_version",
+    "alicloud_security_group_rule",
+    "alicloud_vpc_network_acl_attachment",
 ];
 
 /// Attributes of instances that are launched later by which something decides.
@@ -90,12 +98,50 @@ fn concerns(plan: &Plan, change: &Change, affected: &Affected) -> bool {
             change.known("is_default_version") != Some(&false.into())
                 && text("policy_name").is_none_or(|name| affected.policies.contains(&name))
         }
+        "alicloud_route_entry" => text("nexthop_id").is_some_and(|id| affected.ids.contains(&id)),
+        "alicloud_security_group_rule" => {
+            narrows(change) && text("security_group_id").is_some_and(|id| affected.ids.contains(&id))
+        }
+        kind if kind.contains("network_acl") => filters(plan, change, affected),
         kind if kind.contains("_server_group") => false,
+        "alicloud_alb_load_balancer" => {
+            text("id").is_some_and(|id| affected.ids.contains(&id) || affected.named.contains(&id))
+        }
+        kind if kind.starts_with("alicloud_alb_") => {
+            text("load_balancer_id").is_some_and(|id| affected.ids.contains(&id) || affected.named.contains(&id))
+        }
         kind if kind.starts_with("alicloud_slb_") || kind.starts_with("alicloud_nlb_") => {
             text("load_balancer_id").is_some_and(|id| affected.balancers.contains(&id))
         }
         _ => text("user_name").is_none_or(|user| affected.uses(PrincipalKind::User, &user)),
     }
+}
+
+/// True unless a rule of a security group only lets more through: a new one that accepts, or the end of one that drops.
+fn narrows(change: &Change) -> bool {
+    let is_drop = |policy: Option<&str>| policy == Some("drop");
+    let (before, after) = (change.before_text("policy"), change.after_text("policy"));
+    let is_open = change.has_unknown("policy");
+    (!change.is(Action::Create) && !is_drop(before)) || (!change.is(Action::Delete) && (is_drop(after) || is_open))
+}
+
+/// True if a network ACL filters the traffic of a vSwitch with nodes, before the change or after it. Which vSwitches the
+/// ACL of separate entries has is not in the inventory.
+fn filters(plan: &Plan, change: &Change, affected: &Affected) -> bool {
+    let of_list = |value: Option<&serde_json::Value>| {
+        let items = value.and_then(serde_json::Value::as_array).into_iter().flatten();
+        items.filter_map(|one| one.get("resource_id")?.as_str()).any(|id| affected.ids.contains(id))
+    };
+    if of_list(change.before("resources")) || of_list(change.known("resources")) {
+        return true;
+    }
+    let named = match plan.text(change, "resource_id") {
+        Text::Known(id) => Some(id),
+        Text::Absent | Text::Unknown => change.before_text("resource_id").map(str::to_owned),
+    };
+    named.is_some_and(|id| affected.ids.contains(&id))
+        || change.has_unknown("resources")
+        || change.kind == "alicloud_network_acl_entries"
 }
 
 /// Instances that the scaling group of a node launches later.

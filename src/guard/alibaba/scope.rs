@@ -8,7 +8,7 @@ use crate::alibaba::{CLUSTER_TAG, ClusterView, PolicyType, PrincipalKind, SERVIC
 use crate::audit::Auditor;
 use crate::audit::alibaba::with_evidence;
 use crate::guard::plan::{Plan, Text};
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{DocumentKind, Evidence};
 use crate::tags;
 
 /// End of the annotation that names the load balancer of a Service.
@@ -106,11 +106,15 @@ impl Affected {
 
     /// Adds the ids that configurations and annotations of the cluster name.
     fn name_ids(&mut self, evidence: &Evidence) {
-        const PREFIXES: [&str; 5] = ["lb-", "nlb-", "sg-", "vsw-", "vtb-"];
+        const PREFIXES: [&str; 6] = ["alb-", "lb-", "nlb-", "sg-", "vsw-", "vtb-"];
         let configs = evidence.alibaba_cloud_configs();
         let configured = configs.iter().flat_map(|(_, one)| [&one.vswitches, &one.route_tables]).flatten();
         let annotated = evidence.services.iter().flatten().flat_map(|service| service.annotations.values());
-        for text in configured.chain(annotated) {
+        let albs: Vec<String> = evidence
+            .documents_by_kind(DocumentKind::AlbConfig)
+            .filter_map(|config| config.object().text(&["spec", "config", "id"]).map(str::to_owned))
+            .collect();
+        for text in configured.chain(annotated).chain(&albs) {
             let ids = text.split([',', ':', ' ']).filter(|id| PREFIXES.iter().any(|prefix| id.starts_with(prefix)));
             self.named.extend(ids.map(str::to_owned));
         }

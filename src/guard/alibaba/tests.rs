@@ -320,6 +320,40 @@ fn what_is_not_modelled_is_undecided_only_near_the_cluster() {
     assert_eq!(undecided(&tried(&cluster, &[delete("alicloud_ram_access_key.ccm", key("ccm"))])).len(), 1);
 }
 
+/// Traffic and routes of nodes, and load balancers of Ingresses.
+#[test]
+fn networks_of_nodes_are_undecided() {
+    let cluster = Cluster::new();
+    let node = cluster.inventory.accounts[0].regions[0].instances.iter().find(|one| one.id == alibaba::WORKER).unwrap();
+    let (vswitch, group) = (node.vswitch_id.clone().unwrap(), node.security_groups[0].clone());
+    let rule = |group: &str, policy: &str| json!({"security_group_id": group, "type": "ingress", "policy": policy, "ip_protocol": "all"});
+    let entry = |hop: &str| json!({"id": "vtb-bp1:1", "route_table_id": "vtb-bp1", "nexthop_type": "Instance", "nexthop_id": hop});
+    let acl = |vswitch: &str| json!({"vpc_id": "vpc-bp1", "resources": [{"resource_id": vswitch, "resource_type": "VSwitch"}]});
+    let at = |address: &'static str, actions: &[&str], [before, after]: [Value; 2]| {
+        let one = change(address, actions, [before, after, json!({})]);
+        undecided(&tried(&cluster, &[one])).len()
+    };
+    for (address, actions, before, after) in [
+        ("alicloud_security_group_rule.one", "create", Value::Null, rule(&group, "drop")),
+        ("alicloud_security_group_rule.one", "delete", rule(&group, "accept"), Value::Null),
+        ("alicloud_route_entry.one", "delete", entry(alibaba::WORKER), Value::Null),
+        ("alicloud_network_acl.one", "create", Value::Null, acl(&vswitch)),
+        ("alicloud_alb_load_balancer.one", "delete", json!({"id": "alb-bp1web"}), Value::Null),
+    ] {
+        assert_eq!(at(address, &[actions], [before, after]), 1, "{address} {actions}");
+    }
+    for (address, actions, before, after) in [
+        ("alicloud_security_group_rule.one", "create", Value::Null, rule(&group, "accept")),
+        ("alicloud_security_group_rule.one", "delete", rule(&group, "drop"), Value::Null),
+        ("alicloud_security_group_rule.one", "create", Value::Null, rule("sg-other", "drop")),
+        ("alicloud_route_entry.one", "delete", entry("i-other"), Value::Null),
+        ("alicloud_network_acl.one", "create", Value::Null, acl("vsw-other")),
+        ("alicloud_alb_load_balancer.one", "delete", json!({"id": "alb-other"}), Value::Null),
+    ] {
+        assert_eq!(at(address, &[actions], [before, after]), 0, "{address} {actions}");
+    }
+}
+
 #[test]
 fn what_a_scaling_group_launches_later_is_said_for_groups_of_nodes() {
     let mut cluster = Cluster::new();

@@ -287,9 +287,10 @@ fn a_load_balancer_is_found_by_tag_and_then_by_name() {
 fn zones_of_a_load_balancer_never_change() {
     let decided = |version: &str, annotations: &[(&str, &str)]| {
         decide(version, service(annotations, json!({})), |c| {
-            tag(&mut own(c).tags, "kubernetes.do.not.delete", CLASSIC);
-            own(c).primary_zone = Some("cn-hangzhou-h".to_owned());
-            own(c).secondary_zone = Some("cn-hangzhou-g".to_owned());
+            let held = own(c);
+            tag(&mut held.tags, "kubernetes.do.not.delete", CLASSIC);
+            held.primary_zone = Some("cn-hangzhou-h".to_owned());
+            held.secondary_zone = Some("cn-hangzhou-g".to_owned());
         })["error"]
             .clone()
     };
