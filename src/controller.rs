@@ -53,6 +53,13 @@ impl ControllerVersion {
         self > other && (is_whole || (self.major, self.minor) > (other.major, other.minor))
     }
 
+    /// True if two versions are the same, or one states no patch.
+    #[must_use]
+    pub fn may_be(self, other: Self) -> bool {
+        (self.major, self.minor) == (other.major, other.minor)
+            && (self.patch == other.patch || self.patch == u32::MAX || other.patch == u32::MAX)
+    }
+
     /// The minor version of a 1.x version, as Kubernetes numbers them; `None` for another major version.
     #[must_use]
     pub const fn minor(self) -> Option<u32> {

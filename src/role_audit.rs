@@ -23,6 +23,8 @@ pub struct RoleAuditOptions {
     pub worker: Option<Baseline>,
     /// `--controller-version`; the newest if absent.
     pub controller_version: Option<ControllerVersion>,
+    /// The version that `--controller-version` states, if the image of the controller has another one, which counts.
+    pub overruled_version: Option<ControllerVersion>,
     /// `--target-controller`: the calls of that version are required as well.
     pub target_controller: Option<ControllerVersion>,
     /// `--controller-role`: ARNs of the roles that the controller uses.

@@ -150,14 +150,17 @@ fn seen(view: &ClusterView<'_>, evidence: &Evidence) -> SeenController {
     seen_controller(view.inventory, &ids)
 }
 
-/// Options, with gaps filled from the evidence: the version of the controller, the controllers that it runs, its
+/// Options, with what the evidence shows: the version of the controller, which wins over the given one, the controllers that it runs, its
 /// principals in the audit trail, and credentials other than those of its nodes.
 pub(crate) fn with_evidence(given: &PrincipalOptions, view: &ClusterView<'_>, evidence: &Evidence) -> PrincipalOptions {
     let mut options = given.clone();
     let seen = seen(view, evidence);
     let controllers = evidence.alibaba_controllers();
     let of_images = controllers.filter_map(|one| one.version).min();
-    options.controller_version = options.controller_version.or(of_images).or(seen.version);
+    // What runs counts, not what the operator believes to run.
+    options.overruled_version =
+        options.controller_version.filter(|given| of_images.is_some_and(|own| !given.may_be(own)));
+    options.controller_version = of_images.or(options.controller_version).or(seen.version);
     if options.controller_roles.is_empty() {
         for caller in seen.callers {
             match caller {

@@ -8,6 +8,7 @@ use crate::resource::ResourceKind;
 mod ali_cloud_config_mismatch;
 mod ali_cluster_id_default;
 mod ali_cluster_id_unexpected;
+mod ali_controller_version_differs;
 mod ali_installer_tag;
 mod ali_vpc_several_clusters;
 

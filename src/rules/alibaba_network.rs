@@ -3,6 +3,7 @@
 use super::Rule;
 
 mod ali_nodes_in_several_vpcs;
+mod ali_route_table_omitted;
 mod ali_route_tables_several;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_network.rs"));

@@ -16,6 +16,7 @@ mod ali_network_unavailable;
 mod ali_node_name_mismatch;
 mod ali_node_uninitialized;
 mod ali_node_without_instance;
+mod ali_pod_cidr_holds_node;
 mod ali_pod_cidr_missing;
 mod ali_pod_cidr_shared;
 mod ali_provider_id_invalid;

@@ -61,10 +61,10 @@ impl<'a> KubernetesContext<'a> {
         self.cloud.map_or_else(is_told, |audited| audited == cloud)
     }
 
-    /// The version of the cloud controller of Alibaba Cloud: the given one, or else the one of its image.
+    /// The version of the cloud controller of Alibaba Cloud: the one of its image, or else the given one.
     pub(super) fn alibaba_controller_version(&self) -> Option<ControllerVersion> {
         let controllers = self.evidence.alibaba_controllers();
-        self.controller_version.or_else(|| controllers.filter_map(|one| one.version).min())
+        controllers.filter_map(|one| one.version).min().or(self.controller_version)
     }
 
     /// The version of the AWS cloud controller: the given one, or else the one of its image.

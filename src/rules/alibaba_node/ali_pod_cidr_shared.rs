@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use ipnet::IpNet;
+
 use crate::controller::ControllerVersion;
 use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
@@ -9,11 +11,11 @@ use super::{resource, routed, routed_range};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-pod-cidr-shared",
-    title: "Nodes have the same pod network, and the controller writes routes",
+    title: "pod networks of Nodes overlap, and the controller writes routes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "The controller writes routes to pod networks, and two or more Nodes whose providerIDs name instances have the same range in `podCIDR`. Controllers before 2.4.0, which leave such routes in place, are skipped.",
-    impact: "each synchronisation deletes the route of one of them and creates that of the other: pods on either are unreachable for minutes",
+    condition: "The controller writes routes to pod networks, and two or more Nodes whose providerIDs name instances have the same range in `podCIDR`, or one has a range within that of another. Controllers before 2.4.0, which leave such routes in place, are skipped.",
+    impact: "each synchronisation deletes the route of one of them (of ranges within another, that of the smaller) and creates it again: pods on it are unreachable for minutes",
     fix: "Remove the Nodes but one and let them register again, so that each gets its own range.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#conflictWithNodes"],
     example: "2 Nodes have the podCIDR 172.16.1.0/24: worker-1, worker-2",
@@ -38,6 +40,20 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
     }
     let checked = by_range.values().map(Vec::len).sum();
+    let within: Vec<Violation> = within(&by_range)
+        .map(|(inner, outer)| {
+            let range = |node| routed_range(node).unwrap_or_default();
+            let message = format!(
+                "the podCIDR {} of Node {} is within {} of Node {}",
+                text::printable(range(inner)),
+                text::printable(&inner.name),
+                text::printable(range(outer)),
+                text::printable(&outer.name)
+            );
+            let fix = Fix::none("remove one of the Nodes and let it register again");
+            Violation::new(Severity::Error, resource(inner), message, fix).related([resource(outer)])
+        })
+        .collect();
     let found = by_range.into_iter().filter_map(|(range, nodes)| {
         let [first, rest @ ..] = nodes.as_slice() else { return None };
         if rest.is_empty() {
@@ -50,7 +66,33 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let violation = Violation::new(Severity::Error, resource(first), message, fix);
         Some(violation.related(rest.iter().map(|node| resource(node))))
     });
-    CheckResult::counted(checked, found)
+    CheckResult::counted(checked, found.chain(within))
+}
+
+/// Nodes whose range is within that of another, with that other: the smallest such range.
+fn within<'n>(
+    by_range: &BTreeMap<&str, Vec<&'n KubernetesNode>>,
+) -> impl Iterator<Item = (&'n KubernetesNode, &'n KubernetesNode)> + use<'n> {
+    let mut ranges: Vec<(IpNet, &'n KubernetesNode)> = by_range
+        .iter()
+        .filter_map(|(range, nodes)| Some((range.parse::<IpNet>().ok()?.trunc(), *nodes.first()?)))
+        .collect();
+    // A range comes before those within it.
+    ranges.sort_by_key(|(range, node)| (range.network(), range.prefix_len(), &node.name));
+    let mut around: Vec<(IpNet, &'n KubernetesNode)> = Vec::new();
+    let mut found = Vec::new();
+    for (range, node) in ranges {
+        while around.last().is_some_and(|(outer, _)| !outer.contains(&range)) {
+            around.pop();
+        }
+        if let Some((outer, other)) = around.last()
+            && *outer != range
+        {
+            found.push((node, *other));
+        }
+        around.push((range, node));
+    }
+    found.into_iter()
 }
 
 #[cfg(test)]
@@ -89,6 +131,9 @@ spec:
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
+        for range in ["172.16.0.0/23", "172.16.0.0/16", "172.16.1.128/25"] {
+            lint::fires(&RULE, &DEFECT.replacen("172.16.1.0/24", range, 1));
+        }
     }
 
     #[test]
