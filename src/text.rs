@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use jiff::SignedDuration;
 
+pub(crate) mod encoding;
 pub(crate) mod secrets;
 
 pub(crate) use tagaudit_policy::display::{

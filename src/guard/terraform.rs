@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::json_input::{self, JsonError};
+use crate::text::encoding::in_utf8;
 
 /// Newest major version of the format that is understood.
 const MAJOR: u64 = 1;
@@ -33,6 +34,8 @@ pub(crate) struct Document {
     /// Only a change set of CloudFormation has it.
     #[serde(rename = "StackName")]
     stack_name: Option<Value>,
+    #[serde(rename = "AWSTemplateFormatVersion", alias = "ROSTemplateFormatVersion")]
+    template_version: Option<Value>,
     /// Account of a change set.
     #[serde(skip)]
     pub(super) account: Option<String>,
@@ -161,6 +164,8 @@ pub(crate) enum PlanError {
     Binary,
     #[error("this is a plan in text form, not its JSON form")]
     Text,
+    #[error("this is a template, not a plan: it does not state what changes")]
+    Template,
     #[error("this is the output of `terraform plan -json`: messages, not the plan")]
     Stream,
     #[error("these are several plans: give one at a time")]
@@ -199,8 +204,8 @@ impl Document {
         if bytes.starts_with(b"PK\x03\x04") {
             return Err(PlanError::Binary);
         }
-        let decoded = decoded(bytes);
-        let text = document(decoded.as_deref().unwrap_or(bytes)).ok_or(PlanError::Text)?;
+        let decoded = in_utf8(bytes);
+        let text = document(&decoded).ok_or_else(|| not_json(&decoded))?;
         let document: Self = json_input::parse_first(text)?;
         if document.stack_name.is_some() {
             return change_set(text);
@@ -223,6 +228,9 @@ impl Document {
             }
         }
         let is_plan = self.planned_values.is_some() || self.configuration.is_object();
+        if !is_plan && self.template_version.is_some() {
+            return Err(PlanError::Template);
+        }
         match (is_plan, &self.values) {
             (true, _) => Ok(()),
             (false, Some(_)) => Err(PlanError::State),
@@ -245,16 +253,13 @@ fn is_followed_by_another(text: &[u8]) -> bool {
     text.get(documents.byte_offset()..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{"))
 }
 
-/// The text in UTF-8, if it is in UTF-16, as PowerShell writes redirected output.
-fn decoded(bytes: &[u8]) -> Option<Vec<u8>> {
-    let (rest, from): (&[u8], fn([u8; 2]) -> u16) = match bytes {
-        [0xFF, 0xFE, rest @ ..] => (rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => (rest, u16::from_be_bytes),
-        _ => return None,
-    };
-    let units = rest.chunks_exact(2).filter_map(|pair| pair.try_into().ok().map(from));
-    let text: String = char::decode_utf16(units).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    Some(text.into_bytes())
+/// What a text without a JSON document is: templates of CloudFormation and of Resource Orchestration Service begin with a
+/// version.
+fn not_json(bytes: &[u8]) -> PlanError {
+    let keys = ["AWSTemplateFormatVersion", "ROSTemplateFormatVersion"];
+    let mut lines = bytes.split(|byte| *byte == b'\n').take(64);
+    let is_template = lines.any(|line| keys.iter().any(|key| line.starts_with(key.as_bytes())));
+    if is_template { PlanError::Template } else { PlanError::Text }
 }
 
 /// The document within a text: wrappers of Terraform print a line before it and one after it.
@@ -285,6 +290,8 @@ mod tests {
         assert_eq!(refused(b" \n"), PlanError::Empty);
         assert_eq!(refused(b"PK\x03\x04\x14"), PlanError::Binary);
         assert_eq!(refused(b"Terraform will perform the following actions:\n\n  # aws_vpc.a\n"), PlanError::Text);
+        assert_eq!(refused(b"# network\nROSTemplateFormatVersion: '2015-09-01'\n"), PlanError::Template);
+        assert_eq!(refused(b"{\"AWSTemplateFormatVersion\": \"2010-09-09\"}"), PlanError::Template);
         assert_eq!(
             refused(b"{\"@level\": \"info\", \"@message\": \"Terraform 1.11\", \"type\": \"version\"}\n{}"),
             PlanError::Stream

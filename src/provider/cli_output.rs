@@ -11,6 +11,7 @@ use crate::aws::{Account, Inventory, Region, linked_services};
 use crate::inventory::{Gap, Provider, REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call};
 use crate::json_input::{self, JsonError};
 use crate::nodes::region_from_zone;
+use crate::text::encoding::in_utf8;
 
 mod convert;
 mod load_balancing;
@@ -316,7 +317,7 @@ impl Files<'_> {
             Err(source) => return Err(FolderError::Read { file, source }),
         };
         // Otherwise only the first of several pages appended to one file would be read.
-        json_input::parse_complete(&bytes).map(Some).map_err(|error| FolderError::Malformed { file, error })
+        json_input::parse_complete(&in_utf8(&bytes)).map(Some).map_err(|error| FolderError::Malformed { file, error })
     }
 
     /// Entries of a list; a gap if it was truncated.

@@ -164,6 +164,9 @@ fn unread(path: &Path, error: &PlanError) -> Failure {
         PlanError::WithoutValues => {
             "write it with `aws cloudformation describe-change-set --include-property-values --change-set-name ARN`"
         }
+        PlanError::Template => {
+            "create a change set of it, and write that with `aws cloudformation describe-change-set --include-property-values --change-set-name ARN`; for Resource Orchestration Service, audit the account after the change with `tagaudit scan`, and the policies of the template with `tagaudit policy lint`"
+        }
         PlanError::OfRos => "give a plan of Terraform, or audit the account after the change with `tagaudit scan`",
         PlanError::UnreadyChangeSet(_) => {
             "wait until it is created (`aws cloudformation wait change-set-create-complete`); if it was executed, create a new one"

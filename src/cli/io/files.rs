@@ -1,17 +1,19 @@
 //! Files of the operator, bounded in size.
 
+use std::borrow::Cow;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::policy::json;
+use crate::text::encoding::{in_utf8, is_utf16};
 
 use crate::cli::io::failure::Failure;
 
 /// Largest node list or output of kubectl that is read, in bytes.
 pub(in crate::cli) const MAX_NODES_BYTES: u64 = 1 << 30;
 
-/// Reads a file, or standard input for `-`, up to a limit.
+/// Reads a file, or standard input for `-`, up to a limit. Text in UTF-16 is returned in UTF-8.
 pub(in crate::cli) fn read_bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
     let failed =
@@ -30,7 +32,15 @@ pub(in crate::cli) fn read_bytes(path: &Path, limit: u64, what: &str) -> Result<
     if bytes.len() as u64 > limit {
         return Err(Failure::usage(format!("the {what} `{shown}` is larger than {limit} bytes")));
     }
-    Ok(bytes)
+    Ok(decoded(bytes))
+}
+
+/// The text in UTF-8.
+fn decoded(bytes: Vec<u8>) -> Vec<u8> {
+    match in_utf8(&bytes) {
+        Cow::Owned(decoded) => decoded,
+        Cow::Borrowed(_) => bytes,
+    }
 }
 
 /// Reads a file, or these bytes of it.
@@ -38,8 +48,17 @@ pub(in crate::cli) fn read_bytes(path: &Path, limit: u64, what: &str) -> Result<
 /// # Errors
 /// If it cannot be read, or ends before.
 pub(in crate::cli) fn part(path: &Path, part: Option<&Range<u64>>) -> std::io::Result<Vec<u8>> {
-    let Some(Range { start, end }) = part else { return std::fs::read(path) };
+    let Some(Range { start, end }) = part else { return std::fs::read(path).map(decoded) };
     let mut file = std::fs::File::open(path)?;
+    let mut mark = Vec::new();
+    (&mut file).take(2).read_to_end(&mut mark)?;
+    if is_utf16(&mark) {
+        // Places are those of the text in UTF-8.
+        let whole = decoded(std::fs::read(path)?);
+        let places = usize::try_from(*start).ok().zip(usize::try_from(*end).ok());
+        let held = places.and_then(|(start, end)| whole.get(start..end.min(whole.len())));
+        return Ok(held.unwrap_or_default().to_vec());
+    }
     file.seek(SeekFrom::Start(*start))?;
     let mut bytes = Vec::new();
     file.take(end.saturating_sub(*start)).read_to_end(&mut bytes)?;

@@ -12,6 +12,7 @@ use crate::alibaba::{Account, Attachment, Inventory, LoadBalancerZones, Principa
 use crate::inventory::{Gap, REASON_NOT_PROVIDED, Read};
 use crate::json_input::{self, JsonError};
 use crate::text;
+use crate::text::encoding::in_utf8;
 
 use super::answers::{
     self, ApplicationLoadBalancers, AttachmentAnswer, CallerIdentity, ClassicOffers, Disks, ElasticIps, GroupList,
@@ -231,6 +232,7 @@ impl Files<'_> {
         if bytes.len() as u64 > MAX_FILE_BYTES {
             return Err(FolderError::TooLarge { file });
         }
+        let bytes = in_utf8(&bytes);
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         match json_input::parse_lines::<T>(bytes) {
             Ok(values) if values.is_empty() => {
