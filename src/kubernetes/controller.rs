@@ -3,6 +3,7 @@
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
 use crate::nodes::KubernetesNode;
+use crate::policy::json::Value;
 
 use super::document::{Document, DocumentKind, is_controller_image, is_empty};
 use super::policy_rule::PolicyRule;
@@ -440,9 +441,13 @@ pub(super) fn from_values(
     made(workload, &container, Provider::Aws, Some(chart))
 }
 
-/// Rules of the values, if they replace those of the chart; an empty list replaces them too.
+/// Rules of the values, if they replace those of the chart; an empty list replaces them too, and so does null, which the
+/// template writes as it is.
+/// Source: kubernetes/cloud-provider-aws `charts/aws-cloud-controller-manager/templates/clusterrole.yaml`.
 fn role_rules(values: Object<'_>) -> Option<(Vec<PolicyRule>, Place)> {
-    let given = values.at(&["clusterRoleRules"]).filter(|given| given.node.items().is_some())?;
+    let given = values
+        .at(&["clusterRoleRules"])
+        .filter(|given| given.node.items().is_some() || given.node.value == Value::Null)?;
     Some((given.items(&[]).map(PolicyRule::read).collect(), given.place()))
 }
 

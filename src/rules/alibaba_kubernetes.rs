@@ -26,6 +26,7 @@ mod ali_svc_annotation_value;
 mod ali_svc_class_unserved;
 mod ali_svc_internet_forbidden;
 mod ali_svc_no_backend;
+mod ali_svc_no_node_port;
 mod ali_svc_pods_without_interfaces;
 mod ali_svc_zone_maps_missing;
 

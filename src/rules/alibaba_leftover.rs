@@ -76,7 +76,7 @@ fn blocked(interfaces: &[&NetworkInterface]) -> String {
 }
 
 /// What cannot be deleted because of the resources that are left: each once, and in order.
-fn block<'r>(places: impl Iterator<Item = &'r str>, groups: impl Iterator<Item = &'r str>) -> String {
+pub(super) fn block<'r>(places: impl Iterator<Item = &'r str>, groups: impl Iterator<Item = &'r str>) -> String {
     let (places, groups): (BTreeSet<&str>, BTreeSet<&str>) = (places.collect(), groups.collect());
     let ids: Vec<&str> = places.into_iter().chain(groups).collect();
     if ids.is_empty() { String::new() } else { format!("; they block the deletion of {}", text::list(&ids, 6)) }

@@ -16,6 +16,7 @@ mod ali_load_balancer_duplicate;
 mod ali_load_balancer_leftover;
 mod ali_load_balancer_not_reusable;
 mod ali_load_balancer_port_dropped;
+mod ali_load_balancer_port_shared;
 mod ali_load_balancer_tags_near_quota;
 mod ali_load_balancer_unusable;
 mod ali_svc_security_group_unusable;

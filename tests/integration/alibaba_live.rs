@@ -759,7 +759,10 @@ spec:
     // The role of the nodes trusts ECS alone, and it is read once.
     let mock = Mock::serve(&world.inventory);
     let (_, report) = scan(&mock, &world, &["--kubernetes", &manifest("k8s-master")]);
-    assert_eq!(findings(&report), ["ali-rrsa-refused", "ram-rrsa-action-missing", "ram-rrsa-escalation"]);
+    assert_eq!(
+        findings(&report),
+        ["ali-rrsa-refused", "ram-rrsa-action-missing", "ram-rrsa-escalation", "ram-rrsa-excess"]
+    );
     assert_eq!(mock.count("ram:GetRole"), 1);
     let fault = Fault::Error(403, "NoPermission", "no");
     let mock = Mock::serve(&world.inventory).fault("ram:GetRole", fault);

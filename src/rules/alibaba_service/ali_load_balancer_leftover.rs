@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
 
-use crate::alibaba::{CLUSTER_TAG, SERVICE_TAG, service_tag_value};
+use crate::alibaba::{CLUSTER_TAG, Region, SERVICE_TAG, service_tag_value};
 use crate::kubernetes::{Service, covers_all_namespaces};
 use crate::rules::alibaba::{self, Context};
+use crate::rules::alibaba_leftover::block;
 use crate::rules::prelude::*;
 use crate::tags;
 
@@ -43,11 +44,23 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
             let shown = text::printable(value);
             let message =
                 format!("{} `{id}` carries `{SERVICE_TAG}={shown}`, but no Service has that UID", kind.noun());
-            let fix = Fix::none("make sure that no DNS record leads to it, and delete it");
+            let fix = Fix::none(format!(
+                "make sure that no DNS record leads to it, and delete it{}",
+                blocked_by(view.region, id)
+            ));
             found.push(Violation::new(Severity::Warning, alibaba::resource(view, kind, id, None), message, fix));
         }
     }
     CheckResult::counted(checked, found)
+}
+
+/// What cannot be deleted before a load balancer or a security group.
+fn blocked_by(region: &Region, id: &str) -> String {
+    let balancer = region.load_balancers.iter().flatten().find(|one| one.id == id);
+    let group = region.security_groups.iter().find(|one| one.id == id);
+    let vpcs = [balancer.and_then(|one| one.vpc_id.as_deref()), group.and_then(|one| one.vpc_id.as_deref())];
+    let groups = balancer.into_iter().flat_map(|one| one.security_groups.iter().flatten());
+    block(vpcs.into_iter().flatten(), groups.map(String::as_str))
 }
 
 #[cfg(test)]
@@ -63,6 +76,17 @@ mod tests {
             tag(&mut other.tags, "kubernetes.do.not.delete", "a99999999000040008000000000000000");
             c.region().load_balancers.as_mut().unwrap().push(other);
         });
+    }
+
+    #[test]
+    fn what_it_blocks_is_stated() {
+        let (found, _) = alibaba::changed(&RULE, |c| {
+            let mut other = c.load_balancer("lb-bp1web").clone();
+            (other.id, other.vpc_id) = ("lb-bp1left".to_owned(), Some("vpc-bp1".to_owned()));
+            tag(&mut other.tags, "kubernetes.do.not.delete", "a99999999000040008000000000000000");
+            c.region().load_balancers.as_mut().unwrap().push(other);
+        });
+        assert!(found[0].fix.summary.ends_with("; they block the deletion of vpc-bp1"), "{}", found[0].fix.summary);
     }
 
     #[test]

@@ -108,6 +108,10 @@ clusterRoleRules:
     fn fires_on_the_rules_of_a_chart() {
         lint::fires(&RULE, VALUES);
         lint::fires(&RULE, &VALUES.replace("resources: [nodes]", "resources: [nodes, services, leases]"));
+        let own = VALUES.split_once("clusterRoleRules").unwrap().0;
+        for nothing in ["null", "", "[]"] {
+            lint::fires(&RULE, &format!("{own}clusterRoleRules: {nothing}\n"));
+        }
     }
 
     #[test]
