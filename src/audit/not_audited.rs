@@ -54,7 +54,7 @@ pub(super) fn not_audited(
 
 /// Lists of a live cluster that were not read and that rules need; those that failed for the same reason are one entry.
 fn unread_lists(unlisted: &[(ListGap, Vec<&'static str>)]) -> Vec<NotAudited> {
-    let gaps = unlisted.iter().map(|(gap, _)| gap.clone()).filter(|gap| !gap.list.affected_kinds().is_empty());
+    let gaps = unlisted.iter().map(|(gap, _)| gap.clone()).filter(|gap| gap.list.is_judged());
     let gaps: Vec<ListGap> = gaps.collect();
     let of_group = |group: Vec<&ListGap>| {
         let first = group.first()?;

@@ -227,7 +227,15 @@ impl List {
         }
     }
 
-    /// Resource kinds of the rules that use the list: without it these rules report nothing.
+    /// True if a rule uses the list.
+    #[must_use]
+    pub(crate) fn is_judged(self) -> bool {
+        // Only the migration uses them.
+        self != Self::Leases
+    }
+
+    /// Resource kinds of which every rule uses the list: without it these rules report nothing. Of the lists of other
+    /// controllers, each rule names its own.
     #[must_use]
     pub fn affected_kinds(self) -> &'static [ResourceKind] {
         use ResourceKind::{
@@ -244,17 +252,16 @@ impl List {
             Self::Pods | Self::ClusterRoles | Self::ClusterRoleBindings | Self::Roles | Self::RoleBindings => {
                 &[Workload, Cluster]
             }
-            // Only the migration uses them.
-            Self::Leases => &[],
             Self::ServiceAccounts => &[ServiceAccount, Role],
-            Self::ConfigMaps
+            Self::ConfigMaps => &[ClusterConfig],
+            Self::Leases
             | Self::Ingresses
             | Self::IngressClasses
             | Self::IngressClassParams
             | Self::TargetGroupBindings
             | Self::Ec2NodeClasses
             | Self::NodePools
-            | Self::AlbConfigs => &[ClusterConfig],
+            | Self::AlbConfigs => &[],
         }
     }
 

@@ -9,6 +9,7 @@ use crate::alibaba::{ClusterView, RegionView};
 use crate::aws::ingresses::is_deleted;
 use crate::controller::alibaba::AlibabaController;
 use crate::controller::alibaba_companion::image_parts;
+use crate::inventory::kubernetes::List;
 use crate::kubernetes::{DocumentKind, Evidence, Object};
 
 mod ali_alb_class_config_missing;
@@ -16,6 +17,9 @@ mod ali_alb_config_not_reusable;
 mod ali_alb_config_unusable;
 mod ali_alb_config_zone_unavailable;
 mod ali_ingress_unserved;
+
+/// Lists that these rules use.
+const LISTS: &[List] = &[List::AlbConfigs, List::Ingresses, List::IngressClasses];
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_ingress.rs"));
 

@@ -3,6 +3,7 @@
 //! `pkg/ingress/model_build_load_balancer.go`.
 
 use crate::aws::ingresses::{AlbIngress, CONTROLLER, PREFIX, alb_ingresses, full_name, is_deleted};
+use crate::inventory::kubernetes::List;
 
 use super::Rule;
 
@@ -12,6 +13,9 @@ mod ingress_reference_missing;
 mod ingress_sync_fails;
 mod ingress_zones_too_few;
 mod target_group_binding_service_missing;
+
+/// Lists that these rules use.
+const LISTS: &[List] = &[List::Ingresses, List::IngressClasses, List::IngressClassParams, List::TargetGroupBindings];
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/ingress.rs"));
 

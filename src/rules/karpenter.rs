@@ -5,6 +5,7 @@ use crate::aws::companions::CompanionRole;
 use crate::controller::companion::Companion;
 use crate::finding::ResourceRef;
 use crate::inventory::Tag;
+use crate::inventory::kubernetes::List;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
 use crate::policy;
 use crate::resource::ResourceKind;
@@ -18,6 +19,9 @@ mod karpenter_queue_not_granted;
 mod karpenter_role_missing;
 mod karpenter_role_not_passable;
 mod karpenter_selector_empty;
+
+/// Lists that these rules use.
+const LISTS: &[List] = &[List::Ec2NodeClasses, List::NodePools];
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/karpenter.rs"));
 

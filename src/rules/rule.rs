@@ -4,6 +4,7 @@ use crate::aws::Account;
 use crate::aws::roles::RoleAudit;
 use crate::aws::view::RegionView;
 use crate::finding::{Applicability, Severity};
+use crate::inventory::kubernetes::List;
 use crate::inventory::{Provider, Read};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
@@ -52,6 +53,9 @@ pub struct Rule {
     /// Reads without which it would be wrong: with a gap in one of them it is not run; with a gap of one resource, that
     /// resource does not count as checked.
     pub reads: &'static [Read],
+    /// Lists of a live cluster without which it reports nothing, other than those that every rule on its kinds of resources
+    /// needs.
+    pub(crate) lists: &'static [List],
     /// Resources that it checks; if there are none, the rule does not apply.
     pub subjects: Subjects,
     /// Runs whatever `--rule` selects: its finding is the reason for which every other rule is silent.
@@ -145,6 +149,7 @@ impl Rule {
             sources: &[],
             example: "",
             reads: &[],
+            lists: &[],
             subjects,
             always_runs: false,
             spares_neighbours: false,

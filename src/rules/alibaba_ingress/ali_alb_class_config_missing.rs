@@ -3,7 +3,7 @@ use crate::policy::json::Value;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{classes, has_open_controller, has_separate_controller};
+use super::{LISTS, classes, has_open_controller, has_separate_controller};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-alb-class-config-missing",
@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/alb_controller.go#makeAlbConfig",
     ],
     example: "IngressClass alb names the AlbConfig `web`, which does not exist",
+    lists: LISTS,
     ..Rule::evidence(ALIBABA, check)
 };
 

@@ -5,7 +5,7 @@ use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{config_name, place_of_nodes};
+use super::{LISTS, config_name, place_of_nodes};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-alb-config-not-reusable",
@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "AlbConfig `alb` names application load balancer `alb-bp1`, which is in VPC `vpc-bp2`, but the nodes are in `vpc-bp1`",
     reads: &[Read::EcsDescribeInstances, Read::AlbListLoadBalancers],
+    lists: LISTS,
     ..Rule::alibaba(alibaba::Check::Cluster(check))
 };
 

@@ -6,7 +6,7 @@ use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{config_name, is_new, place_of_nodes};
+use super::{LISTS, config_name, is_new, place_of_nodes};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-alb-config-unusable",
@@ -25,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "AlbConfig `alb` has 1 vSwitch in VPC `vpc-bp1`, and the controller needs two",
     reads: &[Read::EcsDescribeInstances, Read::DescribeVSwitches],
+    lists: LISTS,
     ..Rule::alibaba(alibaba::Check::Cluster(check))
 };
 

@@ -5,7 +5,7 @@ use crate::kubernetes::{Document, DocumentKind, Object, Place};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{config_name, is_new, place_of_nodes};
+use super::{LISTS, config_name, is_new, place_of_nodes};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-alb-config-zone-unavailable",
@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "AlbConfig `alb` has `vsw-bp2` in cn-hangzhou-b, where application load balancers are not available",
     reads: &[Read::EcsDescribeInstances, Read::DescribeVSwitches, Read::AlbDescribeZones],
+    lists: LISTS,
     ..Rule::alibaba(alibaba::Check::Cluster(check))
 };
 

@@ -4,7 +4,7 @@ use crate::kubernetes::{Document, DocumentKind, Object, WorkloadKind};
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{CLASS, classes, has_separate_controller};
+use super::{CLASS, LISTS, classes, has_separate_controller};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-ingress-unserved",
@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/store/common.go#IsValid",
     ],
     example: "Ingress shop/web has the class `alb`, and `--controllers` of the cloud controller has no `ingress`",
+    lists: LISTS,
     ..Rule::evidence(ALIBABA, check)
 };
 

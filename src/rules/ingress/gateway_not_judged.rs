@@ -2,7 +2,7 @@ use crate::inventory::Provider;
 use crate::kubernetes::{Document, DocumentKind};
 use crate::rules::prelude::*;
 
-use super::full_name;
+use super::{LISTS, full_name};
 
 pub(super) const RULE: Rule = Rule {
     id: "gateway-not-judged",
@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Nothing: read the status of the Gateway, and the log of its controller.",
     sources: &["Kubernetes Gateway API documentation, API specification"],
     example: "2 objects of the Gateway API are not judged: Gateway shop/web, HTTPRoute shop/site",
+    lists: LISTS,
     ..Rule::evidence(&[Provider::Aws, Provider::Alibaba], check)
 };
 

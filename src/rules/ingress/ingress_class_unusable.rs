@@ -3,7 +3,7 @@ use crate::rules::AWS;
 use crate::rules::kubernetes_context::NODES_NOT_GIVEN;
 use crate::rules::prelude::*;
 
-use super::{CONTROLLER, PREFIX, full_name, is_deleted};
+use super::{CONTROLLER, LISTS, PREFIX, full_name, is_deleted};
 
 pub(super) const RULE: Rule = Rule {
     id: "ingress-class-unusable",
@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Create the IngressClass or the IngressClassParams, or correct the name.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/ingress/class_loader.go#Load"],
     example: "Ingress shop/web names the IngressClass `alb-public`, which does not exist",
+    lists: LISTS,
     ..Rule::evidence(AWS, check)
 };
 

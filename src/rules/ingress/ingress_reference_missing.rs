@@ -3,7 +3,7 @@ use crate::policy;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{AlbIngress, NO_INGRESS, alb_ingresses};
+use super::{AlbIngress, LISTS, NO_INGRESS, alb_ingresses};
 
 pub(super) const RULE: Rule = Rule {
     id: "ingress-reference-missing",
@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Ingress shop/web names the security group `sg-0a` (alb.ingress.kubernetes.io/security-groups), which does not exist",
     reads: &[Read::DescribeSecurityGroups, Read::DescribeSubnets],
+    lists: LISTS,
     ..Rule::joined(check)
 };
 

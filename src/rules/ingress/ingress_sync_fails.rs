@@ -4,7 +4,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::sync_failures::{READS, check as check_failures};
 
-use super::full_name;
+use super::{LISTS, full_name};
 
 pub(super) const RULE: Rule = Rule {
     id: "ingress-sync-fails",
@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     example: "the AWS Load Balancer Controller (2.13.4) stops at Ingress shop/web: `conflicting scheme: map[internal:{} internet-facing:{}]`",
     reads: READS,
     restates_model: true,
+    lists: LISTS,
     ..Rule::joined(check)
 };
 

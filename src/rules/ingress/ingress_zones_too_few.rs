@@ -9,7 +9,7 @@ use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::{Scheme, choose_for_load_balancer_controller};
 use crate::rules::prelude::*;
 
-use super::{AlbIngress, NO_INGRESS, alb_ingresses};
+use super::{AlbIngress, LISTS, NO_INGRESS, alb_ingresses};
 use crate::aws::ingresses::Parameters;
 
 pub(super) const RULE: Rule = Rule {
@@ -32,6 +32,7 @@ pub(super) const RULE: Rule = Rule {
         Read::DescribeRouteTables,
         Read::DescribeSubnets,
     ],
+    lists: LISTS,
     ..Rule::joined(check)
 };
 

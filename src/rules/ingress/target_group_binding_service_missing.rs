@@ -2,7 +2,7 @@ use crate::kubernetes::{Document, DocumentKind, covers_all_namespaces};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::full_name;
+use super::{LISTS, full_name};
 
 pub(super) const RULE: Rule = Rule {
     id: "target-group-binding-service-missing",
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Correct `serviceRef`, or delete the TargetGroupBinding.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/targetgroupbinding/resource_manager.go#Reconcile"],
     example: "TargetGroupBinding shop/legacy names Service shop/old, which does not exist",
+    lists: LISTS,
     ..Rule::evidence(AWS, check)
 };
 

@@ -2,7 +2,7 @@ use crate::kubernetes::{Document, DocumentKind, Object};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
-use super::{node_classes, reference};
+use super::{LISTS, node_classes, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "karpenter-class-missing",
@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Create the EC2NodeClass, or correct the name.",
     sources: &["kubernetes-sigs/karpenter pkg/controllers/nodepool/readiness/controller.go"],
     example: "NodePool gpu names the EC2NodeClass `gpu`, which does not exist",
+    lists: LISTS,
     ..Rule::evidence(AWS, check)
 };
 

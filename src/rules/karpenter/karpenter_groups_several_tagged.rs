@@ -3,7 +3,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{Candidate, NO_CLASSES, matches, node_classes, reference};
+use super::{Candidate, LISTS, NO_CLASSES, matches, node_classes, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "karpenter-groups-several-tagged",
@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "EC2NodeClass default attaches 2 security groups with the tag `kubernetes.io/cluster/prod` to its nodes: `sg-0a`, `sg-0b`",
     reads: &[Read::DescribeSecurityGroups],
+    lists: LISTS,
     ..Rule::joined(check)
 };
 

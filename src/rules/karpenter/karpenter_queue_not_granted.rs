@@ -1,7 +1,7 @@
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::karpenters;
+use super::{LISTS, karpenters};
 
 pub(super) const RULE: Rule = Rule {
     id: "karpenter-queue-not-granted",
@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "aws/karpenter-provider-aws website/content/en/preview/getting-started/getting-started-with-karpenter/cloudformation.yaml",
     ],
     example: "role `prod-karpenter` of Karpenter 1.6.0 does not grant sqs:ReceiveMessage or sqs:DeleteMessage on the queue `prod` (INTERRUPTION_QUEUE)",
+    lists: LISTS,
     ..Rule::joined(check)
 };
 

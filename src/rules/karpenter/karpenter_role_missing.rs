@@ -1,7 +1,7 @@
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{NO_CLASSES, node_classes, reference};
+use super::{LISTS, NO_CLASSES, node_classes, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "karpenter-role-missing",
@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Create it, or correct the name.",
     sources: &["aws/karpenter-provider-aws pkg/controllers/nodeclass/instanceprofile.go"],
     example: "EC2NodeClass default names the role `KarpenterNodeRole-old`, which does not exist",
+    lists: LISTS,
     ..Rule::joined(check)
 };
 

@@ -1,7 +1,7 @@
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{NO_CLASSES, karpenters, node_classes, reference};
+use super::{LISTS, NO_CLASSES, karpenters, node_classes, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "karpenter-role-not-passable",
@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "aws/karpenter-provider-aws pkg/providers/instanceprofile/instanceprofile.go#Create",
     ],
     example: "role `prod-karpenter` of Karpenter 1.6.0 does not grant iam:PassRole on role `KarpenterNodeRole-prod` of EC2NodeClass default",
+    lists: LISTS,
     ..Rule::joined(check)
 };
 

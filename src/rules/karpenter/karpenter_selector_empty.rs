@@ -2,7 +2,7 @@ use crate::kubernetes::Object;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{Candidate, NO_CLASSES, matches, node_classes, reference};
+use super::{Candidate, LISTS, NO_CLASSES, matches, node_classes, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "karpenter-selector-empty",
@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "EC2NodeClass default matches no subnet: `subnetSelectorTerms` require karpenter.sh/discovery=staging",
     reads: &[Read::DescribeSubnets, Read::DescribeSecurityGroups],
+    lists: LISTS,
     ..Rule::joined(check)
 };
 

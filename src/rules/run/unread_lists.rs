@@ -1,5 +1,6 @@
 //! Lists of a live cluster that were not read: the rules that use them have no certain result.
 
+use crate::inventory::kubernetes::List;
 use crate::kubernetes::ListGap;
 
 use crate::rules::outcome::{Outcome, RuleOutcome};
@@ -14,12 +15,15 @@ pub(super) fn mark(
 ) -> Vec<(ListGap, Vec<&'static str>)> {
     // A cluster in one cloud does not miss the lists of controllers for another.
     let is_of = |rule: &&Rule, gap: &ListGap| gap.list.provider().is_none_or(|cloud| rule.providers().contains(&cloud));
+    let needs = |rule: &Rule, list: List| {
+        rule.lists.contains(&list) || list.affected_kinds().iter().any(|kind| rule.resources.contains(kind))
+    };
     let missed = gaps.iter().filter(|gap| selected.iter().any(|rule| is_of(rule, gap)));
     let mut unread: Vec<(ListGap, Vec<&'static str>)> = missed.map(|gap| (gap.clone(), Vec::new())).collect();
     for (rule, outcome) in selected.iter().zip(outcomes).filter(|(rule, _)| rule.check.is_on_kubernetes()) {
         let mut first = None;
         for (gap, rules) in &mut unread {
-            if is_of(rule, gap) && gap.list.affected_kinds().iter().any(|kind| rule.resources.contains(kind)) {
+            if is_of(rule, gap) && needs(rule, gap.list) {
                 rules.push(rule.id);
                 first.get_or_insert_with(|| format!("{} were not read: {}", gap.list, gap.reason));
             }
