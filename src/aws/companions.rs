@@ -82,6 +82,11 @@ impl CompanionRun<'_> {
         values
     }
 
+    /// True if all arguments are known: neither a shell nor a template adds others.
+    pub(crate) fn knows_arguments(&self) -> bool {
+        !self.container.starts_shell() && !self.container.words.iter().any(|word| word.value.contains("{{"))
+    }
+
     /// Value of a boolean environment variable; `None` if it is not known.
     fn setting(&self, name: &str, default: bool) -> Option<bool> {
         // Whole Secrets or ConfigMaps may hold it.

@@ -439,13 +439,14 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 43] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 44] = [
     "alibaba-cloud-config-file",
     "alibaba-cloud-zone-type",
     "aws-assume-role",
     "aws-profile",
     "aws-region",
     "aws-vpc-id",
+    "aws-vpc-tags",
     "backend-security-group",
     "cloud-provider",
     "cluster-endpoint",

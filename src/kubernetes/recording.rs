@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn what_no_rule_needs_is_left_out() {
         let pod = json!({"spec": {"containers": [{"name": "a", "image": "a:1", "args": ["--token=x"], "env": [{"name": "A", "value": "secret"}], "envFrom": []}], "volumes": []}});
-        let set = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a", "annotations": {"x": "secret"}, "managedFields": []}, "spec": {"template": pod}, "status": {"numberReady": 1, "conditions": []}});
+        let set = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a", "annotations": {"x": "secret"}, "managedFields": []}, "spec": {"template": pod}, "status": {"numberReady": 1, "collisionCount": 1}});
         let kept = recorded(List::DaemonSets, set);
         let expected = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"}, "status": {"numberReady": 1}, "spec": {"template": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}}});
         assert_eq!(kept, expected);

@@ -103,6 +103,8 @@ pub struct WorkloadStatus {
     pub waiting: Vec<String>,
     /// Reason for which no node takes a pod.
     pub unschedulable: Option<String>,
+    /// Conditions of a workload that last: its deadline has passed, or no pod can be created.
+    pub stuck: Vec<String>,
 }
 
 /// A role that a container assumes by a token which its pod mounts.
@@ -412,7 +414,8 @@ fn status(kind: WorkloadKind, object: Object<'_>) -> Option<WorkloadStatus> {
     match kind {
         WorkloadKind::Deployment | WorkloadKind::StatefulSet => {
             let desired = number("replicas")?;
-            Some(WorkloadStatus { ready: number("readyReplicas").unwrap_or(0), desired, ..WorkloadStatus::default() })
+            let ready = number("readyReplicas").unwrap_or(0);
+            Some(WorkloadStatus { ready, desired, stuck: stuck(status), ..WorkloadStatus::default() })
         }
         WorkloadKind::DaemonSet => {
             let desired = number("desiredNumberScheduled")?;
@@ -433,6 +436,21 @@ fn status(kind: WorkloadKind, object: Object<'_>) -> Option<WorkloadStatus> {
             })
         }
     }
+}
+
+/// Conditions of a Deployment that do not end by themselves.
+/// Source: kubernetes/kubernetes `pkg/controller/deployment/util/deployment_util.go` (`TimedOutReason`,
+/// `FailedRSCreateReason`), `pkg/controller/replicaset/replica_set_utils.go` (`ReplicaFailure`).
+fn stuck(status: Object<'_>) -> Vec<String> {
+    let conditions = status.items(&["conditions"]).filter_map(|one| {
+        let text = |key: &str| one.text(&[key]).unwrap_or_default();
+        match (text("type"), text("status"), text("reason")) {
+            ("Progressing", "False", reason @ "ProgressDeadlineExceeded") => Some(reason.to_owned()),
+            ("ReplicaFailure", "True", reason) => Some(format!("{reason}: {}", text("message"))),
+            _ => None,
+        }
+    });
+    conditions.collect()
 }
 
 /// Role of the environment of a container, with the audience of the token that the pod projects.

@@ -26,6 +26,7 @@ mod autoscaler_bounds_outside;
 mod autoscaler_discovers_nothing;
 mod autoscaler_group_missing;
 mod autoscaler_group_not_granted;
+mod controller_action_excess;
 mod controller_action_missing;
 mod controller_condition_unmet;
 mod controller_escalation;
@@ -39,12 +40,26 @@ mod lbc_cluster_name_missing;
 mod lbc_gate_unknown;
 mod lbc_installed_twice;
 mod lbc_vpc_mismatch;
+mod lbc_vpc_unknown;
 mod lbc_webhook_left;
 mod nth_queue_not_granted;
 mod trusted_role_action_missing;
 mod trusted_role_escalation;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/controller_role.rs"));
+
+/// True if the metadata service of every node answers no Pod outside the host network: it requires tokens, with a hop
+/// limit of 1.
+fn is_metadata_closed(context: &Context<'_>) -> bool {
+    let members = context.view.regions.iter().flat_map(|region| &region.members);
+    let mut options = members.map(|member| member.instance.metadata_options.as_ref()).peekable();
+    options.peek().is_some()
+        && options.all(|options| {
+            options.is_some_and(|one| {
+                one.http_put_response_hop_limit == Some(1) && one.http_tokens.as_deref() == Some("required")
+            })
+        })
+}
 
 /// Runs a check on each cluster autoscaler and the Auto Scaling groups of the cluster's regions. The check adds what it
 /// finds and returns the number of arguments that it compared.

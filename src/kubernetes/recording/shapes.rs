@@ -182,7 +182,13 @@ const WORKLOAD: Keep = Members(&[
     ("metadata", PLAIN_METADATA),
     (
         "status",
-        Members(&[("replicas", All), ("readyReplicas", All), ("desiredNumberScheduled", All), ("numberReady", All)]),
+        Members(&[
+            ("replicas", All),
+            ("readyReplicas", All),
+            ("desiredNumberScheduled", All),
+            ("numberReady", All),
+            ("conditions", Items(&Members(&[("type", All), ("status", All), ("reason", All), ("message", All)]))),
+        ]),
     ),
     (
         "spec",

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller has full access to the cluster",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Workload],
-    condition: "The ServiceAccount of the AWS cloud controller is bound to rules that allow everything, such as those of `cluster-admin`.",
+    condition: "The ServiceAccount of the AWS cloud controller is bound to rules that allow everything, such as those of `cluster-admin`, or the values of its chart replace the rules of its role (`clusterRoleRules`) by such rules.",
     impact: "anyone who obtains its token is cluster admin",
     fix: "Bind it to the rules of the chart's ClusterRole.",
     sources: &["kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml"],
@@ -20,6 +20,12 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for_each_aws(context, |controller| {
+        let chart = controller.chart.as_ref().and_then(|chart| chart.role_rules.as_ref());
+        if let Some((_, place)) = chart.filter(|(rules, _)| rules.iter().any(|rule| rule.allows("*", "*", "*"))) {
+            let message = format!("{} gives the cloud controller full access to the cluster", controller.name());
+            let fix = "list the rules of the chart in `clusterRoleRules` instead";
+            return Some(on(controller, Severity::Info, place, text::printable(&message).into_owned(), fix));
+        }
         let workload = &controller.workload;
         let rights = Rights::new(context.evidence, &workload.namespace, &workload.service_account);
         let is_admin = |binding: &&&Document| {
@@ -81,6 +87,16 @@ subjects:
     #[test]
     fn fires() {
         lint::fires(&RULE, DEFECT);
+        let values = "
+args:
+- --cloud-provider=aws
+hostNetworking: true
+clusterRoleRules:
+- apiGroups: ['*']
+  resources: ['*']
+  verbs: ['*']
+";
+        lint::fires(&RULE, values);
     }
 
     #[test]

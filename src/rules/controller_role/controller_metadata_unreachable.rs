@@ -2,7 +2,7 @@ use crate::aws::companions::companions_on_nodes;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::workload_violation;
+use super::{is_metadata_closed, workload_violation};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-metadata-unreachable",
@@ -22,19 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let options: Vec<_> = context
-        .view
-        .regions
-        .iter()
-        .flat_map(|region| &region.members)
-        .map(|member| member.instance.metadata_options.as_ref())
-        .collect();
-    let is_closed = !options.is_empty()
-        && options.iter().all(|options| {
-            options.is_some_and(|one| {
-                one.http_put_response_hop_limit == Some(1) && one.http_tokens.as_deref() == Some("required")
-            })
-        });
+    let is_closed = is_metadata_closed(context);
     let mut checked = 0;
     let mut found = Vec::new();
     for run in companions_on_nodes(context.view, context.kubernetes) {

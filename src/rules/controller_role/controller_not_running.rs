@@ -84,7 +84,7 @@ fn is_pod_name(pod: &str, workload: &Workload) -> bool {
 }
 
 /// Lasting reasons that the Pods of a controller state.
-fn reasons<'e>(workload: &Workload, evidence: &'e Evidence) -> BTreeSet<&'e str> {
+fn reasons<'e>(workload: &'e Workload, evidence: &'e Evidence) -> BTreeSet<&'e str> {
     let now = evidence.known_time();
     let is_new = |pod: &Workload| match (pod.created_at, now) {
         (Some(created), Some(now)) => now.duration_since(created) < GRACE,
@@ -104,7 +104,8 @@ fn reasons<'e>(workload: &Workload, evidence: &'e Evidence) -> BTreeSet<&'e str>
         let refused = status.and_then(|status| status.unschedulable.as_deref()).filter(|_| !is_new(pod));
         waiting.chain(refused)
     };
-    pods.flat_map(of_pod).collect()
+    let of_workload = workload.status.iter().flat_map(|status| &status.stuck).map(String::as_str);
+    pods.flat_map(of_pod).chain(of_workload).collect()
 }
 
 #[cfg(test)]
@@ -172,6 +173,25 @@ status:
         lint::fires(&RULE, &aws);
         lint::fires(&RULE, &daemon("registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager:v2.14.0"));
         lint::silent(&RULE, &aws, "numberReady: 0", "numberReady: 1");
+    }
+
+    /// No Pod is needed for what the Deployment itself states.
+    #[test]
+    fn a_deployment_that_is_stuck_counts() {
+        let (deployment, _) = DEFECT.split_once("---").unwrap();
+        let with = |condition: &str| format!("{}\n  conditions:\n  - {condition}\n", deployment.trim_end());
+        for condition in [
+            "{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: x}",
+            "{type: ReplicaFailure, status: 'True', reason: FailedCreate, message: serviceaccount not found}",
+        ] {
+            lint::fires(&RULE, &with(condition));
+        }
+        lint::silent(
+            &RULE,
+            &with("{type: Progressing, status: 'True', reason: ReplicaSetUpdated}"),
+            "ReplicaSetUpdated",
+            "NewReplicaSetAvailable",
+        );
     }
 
     #[test]

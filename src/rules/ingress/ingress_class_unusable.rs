@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an Ingress names a class that the AWS Load Balancer Controller cannot use",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "An Ingress with annotations of the AWS Load Balancer Controller names an IngressClass that does not exist, or one of the controller whose `parameters` are not an IngressClassParams of `elbv2.k8s.aws` or name one that does not exist. Only kinds of which objects were given are compared, and only if Nodes were given: manifests may leave classes to other files.",
+    condition: "An Ingress with annotations of the AWS Load Balancer Controller names an IngressClass that does not exist, one whose `controller` resembles `ingress.k8s.aws/alb`, or one of the controller whose `parameters` are not an IngressClassParams of `elbv2.k8s.aws` or name one that does not exist. Only kinds of which objects were given are compared, and only if Nodes were given: manifests may leave classes to other files.",
     impact: "no load balancer is created for the Ingress (`invalid ingress class`)",
     fix: "Create the IngressClass or the IngressClassParams, or correct the name.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/ingress/class_loader.go#Load"],
@@ -18,6 +18,9 @@ pub(super) const RULE: Rule = Rule {
     lists: LISTS,
     ..Rule::evidence(AWS, check)
 };
+
+/// Similarity from which the controller of a class counts as a misspelling.
+const ALIKE: f64 = 0.85;
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
@@ -44,7 +47,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let class = objects(DocumentKind::IngressClass).find(|one| one.text(&["metadata", "name"]) == Some(name));
         let fault = match class {
             None => Some("which does not exist".to_owned()),
-            Some(class) if class.text(&["spec", "controller"]) != Some(CONTROLLER) => None,
+            Some(class) if class.text(&["spec", "controller"]) != Some(CONTROLLER) => {
+                let named = class.text(&["spec", "controller"]).unwrap_or_default();
+                // Another controller may read these annotations too.
+                let is_misspelt = text::most_alike(named, [CONTROLLER], ALIKE).is_some();
+                is_misspelt.then(|| format!("whose controller is `{}`, not `{CONTROLLER}`", text::printable(named)))
+            }
             Some(class) => class.at(&["spec", "parameters"]).and_then(|parameters| {
                 let text = |key: &str| parameters.text(&[key]).unwrap_or_default();
                 let is_kind = text("apiGroup") == "elbv2.k8s.aws" && text("kind") == "IngressClassParams";
@@ -130,6 +138,12 @@ spec:
             assert!(WORLD.contains(from), "{from}");
             lint::fires(&RULE, &WORLD.replace(from, to));
         }
+    }
+
+    #[test]
+    fn a_misspelt_controller_serves_nothing() {
+        lint::fires(&RULE, &WORLD.replace("controller: ingress.k8s.aws/alb", "controller: ingress.k8s.aws/albb"));
+        lint::silent(&RULE, WORLD, "controller: ingress.k8s.aws/alb", "controller: k8s.io/ingress-nginx");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 use crate::kubernetes::CloudController;
 use crate::rules::AWS;
+use crate::rules::network_plugin::encapsulation;
 use crate::rules::prelude::*;
 
 use super::{NETWORK_GRACE, on_network};
@@ -30,21 +31,34 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         one.knows_flags && one.is_on("configure-cloud-routes", true) && one.runs(&["node-route-controller", "route"])
     };
     let controllers: Vec<&CloudController> = evidence.aws_controllers().filter(|one| one.knows_flags).collect();
-    let cause = if controllers.is_empty() {
-        ""
-    } else if controllers.iter().any(|one| writes_routes(one)) {
-        ": the cloud controller writes routes, and has not created the one to its Pods"
+    let overlay = encapsulation(evidence);
+    let (cause, fix) = if controllers.is_empty() {
+        (
+            String::new(),
+            "with cloud routes, see the log of the cloud controller for `CreateRoute`; otherwise start it with `--configure-cloud-routes=false` and see the network plugin",
+        )
+    } else if !controllers.iter().any(|one| writes_routes(one)) {
+        (
+            ": the cloud controller writes no routes, so the network plugin has to remove it".to_owned(),
+            "see the log of the network plugin on the Node",
+        )
+    } else if let Some(overlay) = overlay {
+        (
+            format!(": the cloud controller writes routes, and {overlay}"),
+            "start the cloud controller with `--configure-cloud-routes=false`, and see the network plugin",
+        )
     } else {
-        ": the cloud controller writes no routes, so the network plugin has to remove it"
+        (
+            ": the cloud controller writes routes, and has not created the one to its Pods".to_owned(),
+            "see the log of the cloud controller for `CreateRoute`",
+        )
     };
     let now = evidence.known_time();
     let tainted =
         nodes.iter().filter(|node| node.is_network_unavailable() && !node.is_younger_than(NETWORK_GRACE, now));
     let found = tainted.map(|node| {
         let message = format!("Node {} has {}{cause}", text::printable(&node.name), on_network(node));
-        let fix = Fix::none(
-            "with cloud routes, see the log of the cloud controller for `CreateRoute`; otherwise start it with `--configure-cloud-routes=false` and see the network plugin",
-        );
+        let fix = Fix::none(fix);
         Violation::new(Severity::Warning, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix)
     });
     CheckResult::counted(nodes.len(), found.collect::<Vec<_>>())
