@@ -12,6 +12,7 @@ use crate::baseline::{self, usual_for};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::CompanionRow;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::kubernetes::Object;
 use crate::policy::{EscalationPath, Impact};
 use crate::resource::ResourceKind;
 use crate::text;
@@ -42,11 +43,26 @@ mod lbc_installed_twice;
 mod lbc_vpc_mismatch;
 mod lbc_vpc_unknown;
 mod lbc_webhook_left;
+mod lbc_webhook_unreachable;
 mod nth_queue_not_granted;
 mod trusted_role_action_missing;
 mod trusted_role_escalation;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/controller_role.rs"));
+
+/// Domain of the names of the webhooks of the AWS Load Balancer Controller.
+const WEBHOOK_DOMAIN: &str = ".elbv2.k8s.aws";
+
+/// Name of its webhook for Pods, which matches only those of labelled namespaces.
+const WEBHOOK_OF_PODS: &str = "mpod.elbv2.k8s.aws";
+
+/// The webhooks of the AWS Load Balancer Controller in a configuration without which the API server refuses objects.
+fn failing_webhooks(configuration: Object<'_>) -> impl Iterator<Item = Object<'_>> {
+    configuration.items(&["webhooks"]).filter(|webhook| {
+        let name = webhook.text(&["name"]).unwrap_or_default();
+        name.ends_with(WEBHOOK_DOMAIN) && name != WEBHOOK_OF_PODS && webhook.text(&["failurePolicy"]) == Some("Fail")
+    })
+}
 
 /// True if the metadata service of every node answers no Pod outside the host network: it requires tokens, with a hop
 /// limit of 1.

@@ -13,6 +13,7 @@ mod ingress_reference_missing;
 mod ingress_sync_fails;
 mod ingress_zones_too_few;
 mod target_group_binding_service_missing;
+mod target_group_binding_unusable;
 
 /// Lists that these rules use.
 const LISTS: &[List] = &[List::Ingresses, List::IngressClasses, List::IngressClassParams, List::TargetGroupBindings];

@@ -281,7 +281,14 @@ const WEBHOOK: Keep = Members(&[
     KINDS[0],
     KINDS[1],
     ("metadata", PLAIN_METADATA),
-    ("webhooks", Items(&Members(&[("name", All), ("failurePolicy", All)]))),
+    (
+        "webhooks",
+        Items(&Members(&[
+            ("name", All),
+            ("failurePolicy", All),
+            ("clientConfig", Members(&[("service", All), ("caBundle", All)])),
+        ])),
+    ),
 ]);
 const SERVICE_ACCOUNT: Keep = Members(&[
     KINDS[0],
@@ -332,6 +339,8 @@ const BINDING: Keep = Members(&[
             ("targetGroupARN", All),
             ("targetGroupName", All),
             ("multiClusterTargetGroup", All),
+            ("targetType", All),
+            ("iamRoleArnToAssume", All),
             ("networking", All),
         ]),
     ),

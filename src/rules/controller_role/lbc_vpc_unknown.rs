@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the AWS Load Balancer Controller cannot learn its VPC",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The AWS Load Balancer Controller runs outside the host network without `--aws-vpc-id` and `--aws-vpc-tags`, and every node requires tokens of its metadata service with a hop limit of 1. A role of its ServiceAccount does not help: the VPC comes from the metadata service. Clusters whose Nodes are named by the id of their instance are skipped: the variable `NODENAME` can tell the controller its instance there.",
+    condition: "The AWS Load Balancer Controller runs outside the host network without `--aws-vpc-id` and `--aws-vpc-tags`, and every node requires tokens of its metadata service with a hop limit of 1. A role of its ServiceAccount does not help: the VPC comes from the metadata service. Clusters whose Nodes are named by the id of their instance are skipped: the variable `NODENAME` names the instance to the controller there.",
     impact: "it does not start: `failed to introspect vpcID from EC2Metadata`",
     fix: "Set `--aws-vpc-id` and `--aws-region` (the values `vpcId` and `region` of the chart), run it on the host network, or set the hop limit to 2.",
     sources: &[

@@ -4,6 +4,8 @@ use crate::kubernetes::{DocumentKind, WorkloadKind};
 use crate::rules::AWS;
 use crate::rules::prelude::*;
 
+use super::failing_webhooks;
+
 pub(super) const RULE: Rule = Rule {
     id: "lbc-webhook-left",
     title: "webhooks of an AWS Load Balancer Controller that does not run",
@@ -16,12 +18,6 @@ pub(super) const RULE: Rule = Rule {
     example: "MutatingWebhookConfiguration aws-load-balancer-webhook belongs to an AWS Load Balancer Controller that does not run",
     ..Rule::evidence(AWS, check)
 };
-
-/// Domain of the names of its webhooks.
-const DOMAIN: &str = ".elbv2.k8s.aws";
-
-/// Name of the webhook for Pods, which matches only those of labelled namespaces.
-const OF_PODS: &str = "mpod.elbv2.k8s.aws";
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
@@ -38,11 +34,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let mut checked = 0;
     let mut found = Vec::new();
     for object in evidence.documents_by_kind(DocumentKind::Webhook).map(crate::kubernetes::Document::object) {
-        let is_its = object.items(&["webhooks"]).any(|webhook| {
-            let name = webhook.text(&["name"]).unwrap_or_default();
-            name.ends_with(DOMAIN) && name != OF_PODS && webhook.text(&["failurePolicy"]) == Some("Fail")
-        });
-        if !is_its {
+        if failing_webhooks(object).next().is_none() {
             continue;
         }
         checked += 1;

@@ -287,10 +287,14 @@ pub(super) const MESSAGES: &[Message] = &[
         .conditions(&["ali-svc-sync-fails"])
         .in_context()
         .means("the network type of a load balancer cannot change after its creation"),
-    defect(CCM, &["can not change LoadBalancer", "zone id once created"], "2.1..2.14", "clbv1/loadbalancer.go")
-        .conditions(&["ali-svc-sync-fails"])
-        .in_context()
-        .means("the zones of a load balancer cannot change after its creation"),
+    defect(
+        CCM,
+        &["alicloud: can not change LoadBalancer", "zone id once created"],
+        "2.1..2.14",
+        "clbv1/loadbalancer.go",
+    )
+    .conditions(&["ali-svc-sync-fails"])
+    .means("the zones of a load balancer cannot change after its creation"),
     defect(CCM, &["cannot reuse a ccm created vgroup"], "1.9..2.14", "clbv1/vgroups.go")
         .conditions(&["ali-svc-sync-fails", "ali-load-balancer-not-reusable"])
         .in_context()
