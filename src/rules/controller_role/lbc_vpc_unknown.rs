@@ -1,5 +1,6 @@
-use crate::aws::companions::companions;
+use crate::aws::companions::{CompanionRun, companions};
 use crate::controller::companion::Companion;
+use crate::kubernetes::{Document, DocumentKind, Evidence};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -10,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the AWS Load Balancer Controller cannot learn its VPC",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The AWS Load Balancer Controller runs outside the host network without `--aws-vpc-id` and `--aws-vpc-tags`, and every node requires tokens of its metadata service with a hop limit of 1. A role of its ServiceAccount does not help: the VPC comes from the metadata service. Clusters whose Nodes are named by the id of their instance are skipped: the variable `NODENAME` names the instance to the controller there.",
+    condition: "The AWS Load Balancer Controller runs outside the host network without `--aws-vpc-id` and `--aws-vpc-tags`, and every node requires tokens of its metadata service with a hop limit of 1. A controller with a ready Pod is skipped, and one whose state is not known if a Service or an Ingress has a load balancer. A role of its ServiceAccount does not help: the VPC comes from the metadata service. Clusters whose Nodes are named by the id of their instance are skipped: the variable `NODENAME` names the instance to the controller there.",
     impact: "it does not start: `failed to introspect vpcID from EC2Metadata`",
     fix: "Set `--aws-vpc-id` and `--aws-region` (the values `vpcId` and `region` of the chart), run it on the host network, or set the hop limit to 2.",
     sources: &[
@@ -30,6 +31,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             && !is_told
             && run.knows_arguments()
             && !run.workload.is_on_host_network
+            && !works(run, context.kubernetes)
     });
     let asking: Vec<_> = asks.collect();
     let mut nodes = context.kubernetes.nodes.iter().flatten();
@@ -45,6 +47,17 @@ fn check(context: &Context<'_>) -> CheckResult {
         workload_violation(run, Severity::Error, message, fix)
     });
     CheckResult::counted(asking.len(), found.collect::<Vec<_>>())
+}
+
+/// True if something shows that the controller runs: a ready Pod, or a load balancer of a Service or an Ingress.
+fn works(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
+    let has_ready = run.workload.status.as_ref().map(|status| status.ready > 0);
+    let mut services = evidence.services.iter().flatten();
+    let mut ingresses = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+    has_ready.unwrap_or_else(|| {
+        services.any(|service| !service.ingress.is_empty())
+            || ingresses.any(|object| object.items(&["status", "loadBalancer", "ingress"]).next().is_some())
+    })
 }
 
 #[cfg(test)]
@@ -103,6 +116,7 @@ spec:
             world!("        - --aws-vpc-id=vpc-1\n", ""),
             world!("        - --aws-vpc-tags=Name=prod\n", ""),
             world!("", "      hostNetwork: true\n"),
+            world!("status: {replicas: 1, readyReplicas: 1}\n", ""),
         ] {
             aws::does_not_apply(&RULE, with(told, 1));
         }
