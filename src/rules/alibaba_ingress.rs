@@ -1,21 +1,24 @@
 //! Ingresses for Application Load Balancer of Alibaba Cloud, their classes and `AlbConfig` objects. The controller is a part of the
 //! open cloud controller, or a Deployment of ACK.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Rule;
 use super::alibaba_node::is_cared_for;
-use crate::alibaba::{ClusterView, RegionView};
+use crate::alibaba::{ALB_CONFIG_TAG, ApplicationLoadBalancer, CLUSTER_TAG, ClusterView, INGRESS_TAG, RegionView};
 use crate::aws::ingresses::is_deleted;
 use crate::controller::alibaba::AlibabaController;
 use crate::controller::alibaba_companion::image_parts;
 use crate::inventory::kubernetes::List;
 use crate::kubernetes::{DocumentKind, Evidence, Object};
+use crate::tags;
 
 mod ali_alb_class_config_missing;
 mod ali_alb_config_not_reusable;
 mod ali_alb_config_unusable;
 mod ali_alb_config_zone_unavailable;
+mod ali_alb_duplicate;
+mod ali_alb_leftover;
 mod ali_ingress_unserved;
 
 /// Lists that these rules use.
@@ -40,6 +43,20 @@ fn config_name(config: Object<'_>) -> String {
     let text = |key: &str| config.text(&["metadata", key]).filter(|text| !text.is_empty());
     let name = text("name").unwrap_or_default();
     text("namespace").map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
+}
+
+/// The load balancers that carry the tags of the cluster's controller in a region, by the `AlbConfig` that they were made
+/// for: its namespace and name.
+fn by_config<'v>(view: &'v RegionView<'_>, ids: &[&str]) -> BTreeMap<&'v str, Vec<&'v ApplicationLoadBalancer>> {
+    let mut found: BTreeMap<&str, Vec<&ApplicationLoadBalancer>> = BTreeMap::new();
+    for one in view.region.application_load_balancers.iter().flatten() {
+        let value = |key: &str| tags::value(&one.tags, key);
+        let is_own = value(CLUSTER_TAG).is_some_and(|id| ids.contains(&id)) && value(INGRESS_TAG).is_some();
+        if let Some(config) = value(ALB_CONFIG_TAG).filter(|_| is_own) {
+            found.entry(config).or_default().push(one);
+        }
+    }
+    found
 }
 
 /// True unless the load balancer of an `AlbConfig` exists: one that exists keeps its vSwitches, since an update does not

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::alibaba::{
-    Account, Attachment, Instance, Inventory, LoadBalancer, NetworkInterface, Policy, PolicyType, Principal,
-    PrincipalKind, Region,
+    ALB_CONFIG_TAG, Account, ApplicationLoadBalancer, Attachment, INGRESS_TAG, Instance, Inventory, LoadBalancer,
+    NetworkInterface, Policy, PolicyType, Principal, PrincipalKind, Region,
 };
 use crate::audit::Auditor;
 use crate::estate::{EstateRef, SourceKind};
@@ -12,6 +12,7 @@ use crate::finding::Finding;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::alibaba::Installer;
 use crate::rules::{Outcome, Rule};
+use crate::tags::Tag;
 
 use super::{assert_fires, assert_silent, audit_as_recorded, audit_rule, tag};
 
@@ -176,6 +177,21 @@ impl Cluster {
             audit_rule(&auditor, EstateRef::Alibaba(&self.inventory))
         })
     }
+}
+
+/// Application load balancers of the cluster, each of an `AlbConfig`.
+pub(crate) fn albs(configs: &[&str]) -> Vec<ApplicationLoadBalancer> {
+    let one = |(at, config): (usize, &&str)| {
+        let marks = [(KEY, "prod"), (INGRESS_TAG, "ApplicationLoadBalancer"), (ALB_CONFIG_TAG, *config)];
+        let tags = marks.map(|(key, value)| Tag { key: key.to_owned(), value: value.to_owned() });
+        ApplicationLoadBalancer {
+            id: format!("alb-bp1x{at}"),
+            vpc_id: Some("vpc-bp1".to_owned()),
+            tags: tags.to_vec(),
+            ..ApplicationLoadBalancer::default()
+        }
+    };
+    configs.iter().enumerate().map(one).collect()
 }
 
 pub(crate) fn changed(rule: &'static Rule, change: impl FnOnce(&mut Cluster)) -> (Vec<Finding>, Outcome) {

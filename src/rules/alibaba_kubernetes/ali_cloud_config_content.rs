@@ -1,5 +1,6 @@
-use crate::kubernetes::alibaba_cloud_config::{AccessKey, CloudConfig, KEYS, cloud_config};
-use crate::kubernetes::{Document, DocumentKind, Evidence, Place};
+use crate::controller::ControllerVersion;
+use crate::kubernetes::alibaba_cloud_config::{AccessKey, KEYS, Setting, cloud_config};
+use crate::kubernetes::{Document, DocumentKind, Evidence, Located, Place};
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
@@ -52,85 +53,109 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if maps.is_empty() {
         return CheckResult::not_applicable("no ConfigMap with `cloud-config.conf` was given");
     }
-    // AWS also has a file with this name, in another format.
     let version = context.evidence.alibaba_controllers().filter_map(|one| one.version).min();
+    // AWS also has a file with this name, in another format.
     let is_beside_aws = context.evidence.aws_controllers().next().is_some();
-    let mut found = Vec::new();
-    for map in maps.iter().filter(|_| !is_beside_aws) {
-        let mut add =
-            |(severity, impact): (Severity, Option<&str>), place: &Place, what: &str, message: String, fix: String| {
-                let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
-                let violation =
-                    Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what);
-                found.push(violation.impact(impact.map(str::to_owned)));
-            };
-        let Some(CloudConfig { place, access_key, unknown, settings, cluster_id, .. }) = cloud_config(map) else {
-            let place = map.object().head();
-            let message = "`cloud-config.conf` is neither JSON nor YAML with `Global`".to_owned();
-            let fix = "write a JSON object with `Global`, in which the settings are".to_owned();
-            add((Severity::Error, None), &place, "malformed", message, fix);
-            continue;
-        };
-        if access_key == AccessKey::Half {
-            let message = "`cloud-config.conf` has half of an access key".to_owned();
-            add(
-                (Severity::Error, None),
-                &place,
-                "key",
-                message,
-                "remove it: a RAM role of the nodes needs no key".to_owned(),
-            );
-        }
-        if access_key == AccessKey::Placeholder {
-            let message = "`cloud-config.conf` has the placeholder of a manifest as its access key".to_owned();
-            let fix = "remove it: a RAM role of the nodes needs no key; or fill in both parts, in Base64";
-            add((Severity::Error, None), &place, "placeholder", message, fix.to_owned());
-        }
-        if access_key == AccessKey::Plain {
-            let message = "the access key in `cloud-config.conf` is not in Base64".to_owned();
-            let fix = "remove it: a RAM role of the nodes needs no key; or encode both parts, without a line break";
-            add((Severity::Error, None), &place, "encoding", message, fix.to_owned());
-        }
-        for key in unknown {
-            let nearest = text::most_alike(&key.value, KEYS.iter().map(|known| known.name), 0.9);
-            let message = format!("unknown key `{}` in the cloud configuration", text::printable(&key.value));
-            // A key that is in no table may belong to a later version.
-            let severity = if nearest.is_some() { Severity::Error } else { Severity::Info };
-            let fix = nearest.map_or_else(
-                || "check it against the version of the controller".to_owned(),
-                |nearest| format!("write `{nearest}`"),
-            );
-            add((severity, None), &key.place, &key.value, message, fix);
-        }
-        for setting in settings {
-            let name = text::printable(&setting.name.value);
-            if setting.is_of_other_type {
-                let message = format!("`{name}` in the cloud configuration is not {}", setting.key.holds.noun());
-                let fix = "correct the value: the controller exits with `load cloud config error`".to_owned();
-                add((Severity::Error, None), &setting.name.place, setting.key.name, message, fix);
-            } else if let Some((since, version)) =
-                setting.key.since.zip(version).filter(|(since, version)| version < since)
-            {
-                let message = format!(
-                    "`{name}` in the cloud configuration has no effect in version {version}: it exists since {since}"
-                );
-                let fix = "remove it, or upgrade the controller".to_owned();
-                let impact = Some("the controller runs as if the key were not there");
-                add((Severity::Warning, impact), &setting.name.place, setting.key.name, message, fix);
-            }
-        }
-        if cluster_id.is_none() {
-            let message = "`cloud-config.conf` has no `clusterID`".to_owned();
-            add(
-                (Severity::Warning, Some(WITHOUT_ID)),
-                &place,
-                "clusterID",
-                message,
-                "name the cluster with `clusterID` in `Global`".to_owned(),
-            );
-        }
+    let found = maps.iter().filter(|_| !is_beside_aws).flat_map(|map| defects(map, version));
+    CheckResult::counted(maps.len(), found.collect::<Vec<_>>())
+}
+
+/// A finding on a configuration.
+struct Defect {
+    severity: Severity,
+    /// What it is about, in its identity.
+    about: String,
+    place: Place,
+    message: String,
+    fix: String,
+    impact: Option<&'static str>,
+}
+
+impl Defect {
+    fn error(about: &str, place: &Place, message: &str, fix: &str) -> Self {
+        let (about, message, fix) = (about.to_owned(), message.to_owned(), fix.to_owned());
+        Self { severity: Severity::Error, about, place: place.clone(), message, fix, impact: None }
     }
-    CheckResult::counted(maps.len(), found)
+
+    fn into_violation(self, map: &Document) -> Violation {
+        let Self { severity, about, place, message, fix, impact } = self;
+        let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
+        let violation = Violation::new(severity, resource, message, Fix::none(fix)).at(&place);
+        violation.with_respect_to(about.as_str()).impact(impact.map(str::to_owned))
+    }
+}
+
+/// Everything that is wrong in the configuration of a `ConfigMap`.
+fn defects(map: &Document, version: Option<ControllerVersion>) -> Vec<Violation> {
+    let Some(config) = cloud_config(map) else {
+        let message = "`cloud-config.conf` is neither JSON nor YAML with `Global`";
+        let fix = "write a JSON object with `Global`, in which the settings are";
+        return vec![Defect::error("malformed", &map.object().head(), message, fix).into_violation(map)];
+    };
+    let of_key = access_key(config.access_key, &config.place);
+    let unknown = config.unknown.iter().map(unknown_key);
+    let settings = config.settings.iter().filter_map(|setting| setting_defect(setting, version));
+    let without_id = config.cluster_id.is_none().then(|| Defect {
+        severity: Severity::Warning,
+        impact: Some(WITHOUT_ID),
+        ..Defect::error(
+            "clusterID",
+            &config.place,
+            "`cloud-config.conf` has no `clusterID`",
+            "name the cluster with `clusterID` in `Global`",
+        )
+    });
+    of_key.into_iter().chain(unknown).chain(settings).chain(without_id).map(|one| one.into_violation(map)).collect()
+}
+
+fn access_key(key: AccessKey, place: &Place) -> Option<Defect> {
+    let (about, message, fix) = match key {
+        AccessKey::Half => {
+            ("key", "`cloud-config.conf` has half of an access key", "remove it: a RAM role of the nodes needs no key")
+        }
+        AccessKey::Placeholder => (
+            "placeholder",
+            "`cloud-config.conf` has the placeholder of a manifest as its access key",
+            "remove it: a RAM role of the nodes needs no key; or fill in both parts, in Base64",
+        ),
+        AccessKey::Plain => (
+            "encoding",
+            "the access key in `cloud-config.conf` is not in Base64",
+            "remove it: a RAM role of the nodes needs no key; or encode both parts, without a line break",
+        ),
+        AccessKey::None | AccessKey::Encoded => return None,
+    };
+    Some(Defect::error(about, place, message, fix))
+}
+
+fn unknown_key(key: &Located<String>) -> Defect {
+    let nearest = text::most_alike(&key.value, KEYS.iter().map(|known| known.name), 0.9);
+    let message = format!("unknown key `{}` in the cloud configuration", text::printable(&key.value));
+    // A key that is in no table may belong to a later version.
+    let severity = if nearest.is_some() { Severity::Error } else { Severity::Info };
+    let fix = nearest.map_or_else(
+        || "check it against the version of the controller".to_owned(),
+        |nearest| format!("write `{nearest}`"),
+    );
+    Defect { severity, ..Defect::error(&key.value, &key.place, &message, &fix) }
+}
+
+/// A value that Go refuses, or a key that the version does not have.
+fn setting_defect(setting: &Setting, version: Option<ControllerVersion>) -> Option<Defect> {
+    let (name, place, about) = (text::printable(&setting.name.value), &setting.name.place, setting.key.name);
+    if setting.is_of_other_type {
+        let message = format!("`{name}` in the cloud configuration is not {}", setting.key.holds.noun());
+        let fix = "correct the value: the controller exits with `load cloud config error`";
+        return Some(Defect::error(about, place, &message, fix));
+    }
+    let (since, version) = setting.key.since.zip(version).filter(|(since, version)| version < since)?;
+    let message =
+        format!("`{name}` in the cloud configuration has no effect in version {version}: it exists since {since}");
+    Some(Defect {
+        severity: Severity::Warning,
+        impact: Some("the controller runs as if the key were not there"),
+        ..Defect::error(about, place, &message, "remove it, or upgrade the controller")
+    })
 }
 
 #[cfg(test)]

@@ -43,9 +43,10 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         let object = &decision.object;
         let name = format!("{}/{}", object.namespace, object.name);
         let Some(service) = services.iter().find(|one| one.full_name() == name) else { continue };
-        let Some(refused) = network(region, decision).or_else(|| classic(region, decision, service)) else { continue };
+        let offer = network(region, decision).or_else(|| classic(region, decision, service));
+        let Some(offer) = offer else { continue };
         checked += 1;
-        let Some(defect) = refused else { continue };
+        let Offer::Refused(defect) = offer else { continue };
         let message = format!("Service `{}` is to get {defect}", text::printable(&name));
         let fix = Fix::none("state zones that the product has");
         let resource = ResourceRef::bare(ResourceKind::Service, &name);
@@ -57,21 +58,32 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     }
 }
 
-/// The zone of a Network Load Balancer that the API does not have, to follow "is to get"; `None` if the Service states
-/// none.
-fn network(view: &RegionView<'_>, decision: &Decision) -> Option<Option<String>> {
+/// Whether the API has the zones that a Service states.
+enum Offer {
+    Available,
+    /// What it does not have, to follow "is to get".
+    Refused(String),
+}
+
+impl Offer {
+    fn of(defect: Option<String>) -> Self {
+        defect.map_or(Self::Available, Self::Refused)
+    }
+}
+
+/// The zones of a Network Load Balancer; `None` if the Service states none.
+fn network(view: &RegionView<'_>, decision: &Decision) -> Option<Offer> {
     let mappings = decision.zone_mappings.known().filter(|mappings| !mappings.is_empty())?;
     let offered = view.region.load_balancer_zones.as_ref()?.network.as_ref()?;
     let refused = mappings.iter().find(|one| !offered.contains(&one.zone));
-    Some(refused.map(|one| {
+    Some(Offer::of(refused.map(|one| {
         let zone = text::printable(&one.zone);
         format!("a network load balancer in {zone}, where none is available")
-    }))
+    })))
 }
 
-/// The zones of a new Classic Load Balancer in which the API has none, to follow "is to get"; `None` if the Service states
-/// no zone.
-fn classic(view: &RegionView<'_>, decision: &Decision, service: &Service) -> Option<Option<String>> {
+/// The zones of a new Classic Load Balancer; `None` if the Service states none.
+fn classic(view: &RegionView<'_>, decision: &Decision, service: &Service) -> Option<Offer> {
     let offered = view.region.load_balancer_zones.as_ref()?.classic.as_ref()?;
     let zone = |name: &str| annotation(service, name).filter(|zone| !zone.is_empty() && !tags::is_placeholder(zone));
     let (primary, secondary) = (zone("master-zoneid"), zone("slave-zoneid"));
@@ -95,12 +107,13 @@ fn classic(view: &RegionView<'_>, decision: &Decision, service: &Service) -> Opt
             && is_stated(secondary, &one.secondary)
     };
     if offered.iter().any(serves) {
-        return Some(None);
+        return Some(Offer::Available);
     }
     let stated = [("primary", primary), ("secondary", secondary)];
     let stated: Vec<String> =
         stated.into_iter().filter_map(|(kind, zone)| Some(format!("{kind} zone {}", text::printable(zone?)))).collect();
-    Some(Some(format!("a classic load balancer with {}, where none with {noun} is available", stated.join(" and "))))
+    let stated = stated.join(" and ");
+    Some(Offer::Refused(format!("a classic load balancer with {stated}, where none with {noun} is available")))
 }
 
 #[cfg(test)]
