@@ -54,8 +54,7 @@ pub(super) fn not_audited(
 
 /// Lists of a live cluster that were not read and that rules need; those that failed for the same reason are one entry.
 fn unread_lists(unlisted: &[(ListGap, Vec<&'static str>)]) -> Vec<NotAudited> {
-    let gaps = unlisted.iter().map(|(gap, _)| gap.clone()).filter(|gap| gap.list.is_judged());
-    let gaps: Vec<ListGap> = gaps.collect();
+    let gaps: Vec<ListGap> = unlisted.iter().map(|(gap, _)| gap.clone()).collect();
     let of_group = |group: Vec<&ListGap>| {
         let first = group.first()?;
         let mine = unlisted.iter().filter(|(gap, _)| group.contains(&gap));

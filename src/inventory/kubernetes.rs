@@ -227,13 +227,6 @@ impl List {
         }
     }
 
-    /// True if a rule uses the list.
-    #[must_use]
-    pub(crate) fn is_judged(self) -> bool {
-        // Only the migration uses them.
-        self != Self::Leases
-    }
-
     /// Resource kinds of which every rule uses the list: without it these rules report nothing. Of the lists of other
     /// controllers, each rule names its own.
     #[must_use]
@@ -280,7 +273,7 @@ impl List {
             Self::ClusterRoles | Self::ClusterRoleBindings | Self::Roles | Self::RoleBindings => {
                 "permissions of cloud controllers"
             }
-            Self::Leases => "leaders, for the migration",
+            Self::Leases => "leaders of cloud controllers",
             Self::MutatingWebhookConfigurations => "other controllers that take new Services",
             Self::ConfigMaps => "the configuration of the cloud controller, and that of kubeadm",
             Self::ServiceAccounts => "roles that controllers assume by web identity",

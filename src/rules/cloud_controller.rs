@@ -34,6 +34,7 @@ mod ccm_rbac_wide;
 mod ccm_selector_matches_no_node;
 mod ccm_toleration_missing;
 mod ccm_version_skew;
+mod controller_lease_stale;
 mod controller_manifest_obsolete;
 mod node_addresses_empty;
 mod node_controller_disabled;
