@@ -62,10 +62,10 @@ fn unread_lists(unlisted: &[(ListGap, Vec<&'static str>)]) -> Vec<NotAudited> {
         rules.sort_unstable();
         rules.dedup();
         let (what, message) = match group.as_slice() {
-            [one] => (one.list.what(), one.message.clone()),
+            [one] => (one.list.what(), ListGap::why(&group)),
             all => {
                 let names: Vec<&str> = all.iter().map(|gap| gap.list.resource()).collect();
-                ("kubernetes:list", format!("{}: {}", text::list(&names, 3), first.message))
+                ("kubernetes:list", format!("{}: {}", text::list(&names, 8), ListGap::why(all)))
             }
         };
         let (resource, account_id, region) = (None, None, None);

@@ -338,13 +338,36 @@ pub struct ListGap {
     pub message: String,
 }
 
+/// Reason of a list that the API server refuses. Source: kubernetes/apimachinery `meta/v1/types.go#StatusReasonForbidden`.
+pub(crate) const REASON_FORBIDDEN: &str = "Forbidden";
+
 impl ListGap {
-    /// Groups gaps with the same reason and message, in their order.
+    /// True if the credentials may not read the list.
+    #[must_use]
+    pub(crate) fn is_refused(&self) -> bool {
+        self.reason == REASON_FORBIDDEN
+    }
+
+    /// Reason that a group of gaps shares, and what to do about it.
+    #[must_use]
+    pub(crate) fn why(group: &[&Self]) -> String {
+        match group.first() {
+            Some(first) if first.is_refused() => {
+                "the credentials may not read this; `tagaudit permissions --kubernetes` prints the roles that a scan needs"
+                    .to_owned()
+            }
+            first => first.map(|gap| gap.message.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// Groups gaps with the same reason and message, in their order. The API server states each list that it refuses in
+    /// another message: those are one group.
     #[must_use]
     pub fn grouped(gaps: &[Self]) -> Vec<Vec<&Self>> {
         let mut groups: Vec<Vec<&Self>> = Vec::new();
         for gap in gaps {
-            let is_same = |first: &&Self| (&first.reason, &first.message) == (&gap.reason, &gap.message);
+            let is_same =
+                |first: &&Self| first.reason == gap.reason && (first.message == gap.message || gap.is_refused());
             match groups.iter_mut().find(|group| group.first().is_some_and(is_same)) {
                 Some(group) => group.push(gap),
                 None => groups.push(vec![gap]),

@@ -40,7 +40,7 @@ pub fn migration(migration: &Migration, options: &TableOptions, out: &mut dyn Wr
         heading("Not read", options, out)?;
         for group in ListGap::grouped(&migration.gaps) {
             let names: Vec<&str> = group.iter().map(|gap| gap.list.resource()).collect();
-            let why = group.first().map_or("", |gap| gap.message.as_str());
+            let why = ListGap::why(&group);
             paragraph(&format!("{}: {why}", text::list(&names, 3)), "  ", "    ", options, out)?;
         }
     }
