@@ -38,6 +38,11 @@ pub(crate) fn json_pointer(path: &serde_path_to_error::Path) -> String {
     if pointer.is_empty() { "/".to_owned() } else { pointer }
 }
 
+/// True for a text that something fills in before it is used: a template, a variable, or a name in brackets.
+pub(crate) fn is_filled_in_later(text: &str) -> bool {
+    ["{{", "${", "$("].iter().any(|mark| text.contains(mark)) || text.trim_start().starts_with(['$', '<', '@', '%'])
+}
+
 /// A duration for display: in minutes, from one hour on in hours, from two days on in days.
 pub(crate) fn lasted(time: SignedDuration) -> String {
     let whole = |number: i64, noun: &str| count(usize::try_from(number).unwrap_or_default(), noun);

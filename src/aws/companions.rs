@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::aws::view::ClusterView;
-use crate::aws::web_identity::{names_pod_identity, trusts_eks_alone};
+use crate::aws::web_identity::{is_for_service_account, names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, NeededAction, Trigger, identify};
 use crate::controller::{ControllerVersion, is_in_span, label};
@@ -312,8 +312,8 @@ pub(crate) struct CompanionRole<'a> {
     pub(crate) is_by_pod_identity: bool,
 }
 
-/// Roles of the controllers: those of their ServiceAccounts, or of their environment; for Karpenter with Pod Identity,
-/// the role that its guide names.
+/// Roles of the controllers: those of their ServiceAccounts, or of their environment; with Pod Identity, whose associations
+/// are not read, the role that trusts their ServiceAccount alone, and for Karpenter the one that its guide names.
 /// Source: aws/karpenter-provider-aws `website/content/en/preview/getting-started/getting-started-with-karpenter`.
 pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evidence) -> Vec<CompanionRole<'a>> {
     let identities = evidence.web_identities();
@@ -344,8 +344,18 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
                 .filter(|_| is_karpenter)
                 .find_map(|account| Some((account, account.roles.iter().find(is_it)?)))
         };
+        // A role that trusts this ServiceAccount alone is the one of its association.
+        let by_trust = || {
+            let is_free = own.is_none() && workload.credentials.is_empty() && !workload.has_hidden_credentials;
+            let account_of = (workload.namespace.as_str(), workload.service_account.as_str());
+            let roles = accounts.iter().flat_map(|account| account.roles.iter().map(move |role| (account, role)));
+            let mut own = roles
+                .filter(|_| is_free && !workload.service_account.is_empty())
+                .filter(|(_, role)| is_for_service_account(role, view.cluster_id, account_of));
+            own.next().filter(|_| own.next().is_none())
+        };
         let is_by_pod_identity = by_arn.is_none();
-        if let Some((account, role)) = by_arn.or_else(by_name) {
+        if let Some((account, role)) = by_arn.or_else(by_name).or_else(by_trust) {
             found.push(CompanionRole { run, account, role, is_by_pod_identity });
         }
     }

@@ -152,6 +152,28 @@ pub(crate) fn trusts_eks_alone(role: &Role) -> bool {
         && principals.count() == allowing.len()
 }
 
+/// True if a role trusts EKS Pod Identity for one ServiceAccount of a cluster: by the session tags that an association sets.
+/// Source: Amazon EKS User Guide, "Grant Pods access to AWS resources based on tags" (`eks-cluster-name`,
+/// `kubernetes-namespace`, `kubernetes-service-account`).
+pub(crate) fn is_for_service_account(role: &Role, cluster: &str, (namespace, name): (&str, &str)) -> bool {
+    let document = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok());
+    let mut statements = document.iter().flat_map(|document| &document.statements);
+    statements.any(|statement| {
+        let is = |key: &str, value: &str| {
+            let values = values_of(statement, &format!("aws:RequestTag/{key}"));
+            (!values.is_empty()).then(|| values.iter().any(|one| one == value))
+        };
+        // A negated operator would turn a condition around.
+        let is_plain = |operator: &str| operator.starts_with("StringEquals") || operator.starts_with("StringLike");
+        statement.effect == Effect::Allow
+            && names_pod_identity_service(statement)
+            && statement.conditions.iter().all(|condition| is_plain(&condition.operator))
+            && is("kubernetes-service-account", name) == Some(true)
+            && is("kubernetes-namespace", namespace) != Some(false)
+            && is("eks-cluster-name", cluster) != Some(false)
+    })
+}
+
 /// True if a role trusts EKS Pod Identity.
 pub(crate) fn names_pod_identity(role: &Role) -> bool {
     let document = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok());

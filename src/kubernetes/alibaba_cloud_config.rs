@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::controller::ControllerVersion;
 
 use crate::policy::json::Value;
+use crate::text::is_filled_in_later;
 
 use super::{Document, DocumentKind, Evidence, Located, Object, Place};
 
@@ -182,7 +183,7 @@ pub(crate) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     let settings = global.members(&[]).filter_map(|(name, value)| {
         let key = KEYS.iter().find(|known| known.name.eq_ignore_ascii_case(&name.value))?;
         // Something may fill a text in before it is applied, and Go leaves out what is null.
-        let is_open = value.node.as_str().is_some_and(|text| text.contains("{{") || text.contains("${"));
+        let is_open = value.node.as_str().is_some_and(is_filled_in_later);
         let is_of_other_type = !is_open && !matches!(value.node.value, Value::Null) && !key.holds.accepts(value);
         Some(Setting { name, key, is_of_other_type })
     });

@@ -253,6 +253,7 @@ const SETTING_VARIABLES: &[&str] = &[
     "AWS_REGION",
     "CALICO_IPV4POOL_IPIP",
     "CALICO_IPV4POOL_VXLAN",
+    "CALICO_NETWORKING_BACKEND",
     "CLUSTER_NAME",
     "DISABLE_NETWORK_RESOURCE_PROVISIONING",
     "ENABLE_IMDS_ONLY_MODE",
@@ -260,6 +261,7 @@ const SETTING_VARIABLES: &[&str] = &[
     "ENABLE_IPv6",
     "ENABLE_SQS_TERMINATION_DRAINING",
     "INTERRUPTION_QUEUE",
+    "NO_DEFAULT_POOLS",
     "QUEUE_URL",
     "SERVICE_TYPE",
 ];
@@ -413,7 +415,14 @@ fn status(kind: WorkloadKind, object: Object<'_>) -> Option<WorkloadStatus> {
     let number = |key: &str| status.number(&[key]);
     match kind {
         WorkloadKind::Deployment | WorkloadKind::StatefulSet => {
-            let desired = number("replicas")?;
+            let is_reported = status.items(&["conditions"]).next().is_some();
+            let asked = object.number(&["spec", "replicas"]).unwrap_or(1);
+            // A Deployment of which no Pod can be created has no `replicas` in its status.
+            let desired = match number("replicas") {
+                Some(created) if created > 0 => created,
+                Some(_) => asked,
+                None => Some(asked).filter(|_| is_reported)?,
+            };
             let ready = number("readyReplicas").unwrap_or(0);
             Some(WorkloadStatus { ready, desired, stuck: stuck(status), ..WorkloadStatus::default() })
         }

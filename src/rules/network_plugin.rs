@@ -79,6 +79,11 @@ fn calico(evidence: &Evidence) -> Option<String> {
     let sets = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::DaemonSet);
     let mut containers = sets.flat_map(|one| &one.containers);
     let node = containers.find(|one| CALICO.contains(&image_parts(&one.image.value).0))?;
+    let is_set = |name: &str, to: &str| node.settings.get(name).is_some_and(|value| value.eq_ignore_ascii_case(to));
+    // Policies alone, or pools that something else creates.
+    if is_set("CALICO_NETWORKING_BACKEND", "none") || is_set("NO_DEFAULT_POOLS", "true") {
+        return None;
+    }
     let is_always = |name: &str| node.settings.get(name).is_some_and(|value| value == "Always");
     [("CALICO_IPV4POOL_VXLAN", "VXLAN"), ("CALICO_IPV4POOL_IPIP", "IP-in-IP")]
         .into_iter()

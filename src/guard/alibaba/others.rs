@@ -27,13 +27,17 @@ const READ: [&str; 15] = [
 ];
 
 /// Kinds of which a new object changes what is there.
-const ADDED: [&str; 8] = [
+const ADDED: [&str; 12] = [
+    "alicloud_alb_listener_acl_attachment",
+    "alicloud_alb_load_balancer_security_group_attachment",
+    "alicloud_alb_rule",
     "alicloud_network_acl",
     "alicloud_nlb_load_balancer_security_group_attachment",
     "alicloud_nlb_load_balancer_zone_shifted_attachment",
     "alicloud_ram_access_key_policy",
     "alicloud_resource_manager_control_policy_attachment",
     "alicloud_resource_manager_policy_version",
+    "alicloud_route_entry",
     "alicloud_security_group_rule",
     "alicloud_vpc_network_acl_attachment",
 ];
@@ -98,7 +102,12 @@ fn concerns(plan: &Plan, change: &Change, affected: &Affected) -> bool {
             change.known("is_default_version") != Some(&false.into())
                 && text("policy_name").is_none_or(|name| affected.policies.contains(&name))
         }
-        "alicloud_route_entry" => text("nexthop_id").is_some_and(|id| affected.ids.contains(&id)),
+        "alicloud_route_entry" => {
+            let is_hop = text("nexthop_id").is_some_and(|id| affected.ids.contains(&id));
+            // A new entry of another network changes nothing that is there.
+            let is_of_nodes = text("route_table_id").is_some_and(|id| affected.tables.contains(&id));
+            is_hop || (is_of_nodes && !change.is(Action::Create))
+        }
         "alicloud_security_group_rule" => {
             narrows(change) && text("security_group_id").is_some_and(|id| affected.ids.contains(&id))
         }
@@ -107,9 +116,11 @@ fn concerns(plan: &Plan, change: &Change, affected: &Affected) -> bool {
         "alicloud_alb_load_balancer" => {
             text("id").is_some_and(|id| affected.ids.contains(&id) || affected.named.contains(&id))
         }
-        kind if kind.starts_with("alicloud_alb_") => {
-            text("load_balancer_id").is_some_and(|id| affected.ids.contains(&id) || affected.named.contains(&id))
-        }
+        // Rules and lists of a listener do not state its load balancer.
+        kind if kind.starts_with("alicloud_alb_") => match text("load_balancer_id") {
+            Some(id) => affected.ids.contains(&id) || affected.named.contains(&id),
+            None => text("listener_id").is_some() && affected.has_application_balancers,
+        },
         kind if kind.starts_with("alicloud_slb_") || kind.starts_with("alicloud_nlb_") => {
             text("load_balancer_id").is_some_and(|id| affected.balancers.contains(&id))
         }
@@ -119,6 +130,11 @@ fn concerns(plan: &Plan, change: &Change, affected: &Affected) -> bool {
 
 /// True unless a rule of a security group only lets more through: a new one that accepts, or the end of one that drops.
 fn narrows(change: &Change) -> bool {
+    if change.is(Action::Update)
+        && !["policy", "priority", "port_range", "cidr_ip"].iter().any(|key| change.differs(key))
+    {
+        return false;
+    }
     let is_drop = |policy: Option<&str>| policy == Some("drop");
     let (before, after) = (change.before_text("policy"), change.after_text("policy"));
     let is_open = change.has_unknown("policy");
@@ -128,6 +144,14 @@ fn narrows(change: &Change) -> bool {
 /// True if a network ACL filters the traffic of a vSwitch with nodes, before the change or after it. Which vSwitches the
 /// ACL of separate entries has is not in the inventory.
 fn filters(plan: &Plan, change: &Change, affected: &Affected) -> bool {
+    /// What an update of a network ACL changes besides its tags and its description.
+    const DECISIVE: [&str; 4] = ["resources", "ingress_acl_entries", "egress_acl_entries", "vpc_id"];
+    if change.kind == "alicloud_network_acl"
+        && change.is(Action::Update)
+        && !DECISIVE.iter().any(|key| change.differs(key))
+    {
+        return false;
+    }
     let of_list = |value: Option<&serde_json::Value>| {
         let items = value.and_then(serde_json::Value::as_array).into_iter().flatten();
         items.filter_map(|one| one.get("resource_id")?.as_str()).any(|id| affected.ids.contains(id))

@@ -37,6 +37,10 @@ pub(in crate::guard) struct Affected {
     pub(super) has_routes: bool,
     /// Names of the custom policies of the principals.
     pub(super) policies: HashSet<String>,
+    /// Route tables of the vSwitches of nodes.
+    pub(super) tables: HashSet<String>,
+    /// True if application load balancers carry the tag of a cluster, or an `AlbConfig` names one.
+    pub(super) has_application_balancers: bool,
     /// Scaling groups of nodes.
     pub(super) scaling_groups: HashSet<String>,
 }
@@ -62,6 +66,13 @@ impl Affected {
                 self.scaling_groups.extend(tags::value(&instance.tags, SCALING_GROUP_TAG).map(str::to_owned));
                 self.use_principal(PrincipalKind::Role, instance.ram_role.as_deref().unwrap_or_default());
             }
+            let is_of_nodes = |id: &String| self.ids.contains(id);
+            let tables = region.region.route_tables.iter().filter(|table| table.vswitch_ids.iter().any(is_of_nodes));
+            let tables: Vec<String> = tables.map(|table| table.id.clone()).collect();
+            self.tables.extend(tables);
+            let balancers = region.region.application_load_balancers.iter().flatten();
+            self.has_application_balancers |=
+                balancers.into_iter().any(|one| tags::value(&one.tags, CLUSTER_TAG) == Some(view.cluster_id));
             for (_, id, held) in region.region.tagged() {
                 let is_of_another = tags::value(held, CLUSTER_TAG).is_some_and(|id| id != view.cluster_id);
                 let is_of_service = tags::value(held, SERVICE_TAG).is_some() && !is_of_another;
@@ -114,6 +125,7 @@ impl Affected {
             .documents_by_kind(DocumentKind::AlbConfig)
             .filter_map(|config| config.object().text(&["spec", "config", "id"]).map(str::to_owned))
             .collect();
+        self.has_application_balancers |= !albs.is_empty();
         for text in configured.chain(annotated).chain(&albs) {
             let ids = text.split([',', ':', ' ']).filter(|id| PREFIXES.iter().any(|prefix| id.starts_with(prefix)));
             self.named.extend(ids.map(str::to_owned));

@@ -339,6 +339,13 @@ fn networks_of_nodes_are_undecided() {
         ("alicloud_route_entry.one", "delete", entry(alibaba::WORKER), Value::Null),
         ("alicloud_network_acl.one", "create", Value::Null, acl(&vswitch)),
         ("alicloud_alb_load_balancer.one", "delete", json!({"id": "alb-bp1web"}), Value::Null),
+        ("alicloud_alb_rule.one", "delete", json!({"id": "rule-1", "listener_id": "lsn-1"}), Value::Null),
+        (
+            "alicloud_route_entry.one",
+            "delete",
+            json!({"route_table_id": "vtb-bp1", "destination_cidrblock": "0.0.0.0/0", "nexthop_type": "NatGateway", "nexthop_id": "ngw-1"}),
+            Value::Null,
+        ),
     ] {
         assert_eq!(at(address, &[actions], [before, after]), 1, "{address} {actions}");
     }
@@ -346,7 +353,13 @@ fn networks_of_nodes_are_undecided() {
         ("alicloud_security_group_rule.one", "create", Value::Null, rule(&group, "accept")),
         ("alicloud_security_group_rule.one", "delete", rule(&group, "drop"), Value::Null),
         ("alicloud_security_group_rule.one", "create", Value::Null, rule("sg-other", "drop")),
-        ("alicloud_route_entry.one", "delete", entry("i-other"), Value::Null),
+        (
+            "alicloud_security_group_rule.one",
+            "update",
+            json!({"id": "r", "security_group_id": &group, "policy": "accept", "description": "a"}),
+            json!({"id": "r", "security_group_id": &group, "policy": "accept", "description": "b"}),
+        ),
+        ("alicloud_route_entry.one", "create", Value::Null, entry("i-other")),
         ("alicloud_network_acl.one", "create", Value::Null, acl("vsw-other")),
         ("alicloud_alb_load_balancer.one", "delete", json!({"id": "alb-other"}), Value::Null),
     ] {

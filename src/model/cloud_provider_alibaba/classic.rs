@@ -2,6 +2,7 @@
 
 use crate::alibaba::{LoadBalancer, VSwitch};
 use crate::model::decision::{Answer, Decision, Presence, Stop};
+use crate::text::is_filled_in_later;
 
 use super::backends::{Backends, take};
 use super::existing::{Found, scheme};
@@ -192,6 +193,10 @@ fn check_unchangeable(request: &Request<'_>, held: &LoadBalancer, decision: &mut
         ("address-type", &held.address_type, "can not change LoadBalancer AddressType once created. delete and retry"),
     ] {
         let asked = request.annotation(name);
+        if is_filled_in_later(asked) {
+            decision.may_fail(not_read(name));
+            continue;
+        }
         match own.as_deref() {
             Some(own) if !asked.is_empty() && own != asked => differs.push(error),
             None if !asked.is_empty() => decision.may_fail(not_read(name)),

@@ -41,10 +41,11 @@ fn is_of_aws(map: &Document, evidence: &Evidence) -> bool {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let maps = context.evidence.documents_by_kind(DocumentKind::ConfigMap);
-    // A template or a variable may make the whole of it.
+    // A template or a variable may make the whole of it, or a value that only then is JSON or YAML.
     let is_open = |map: &Document| {
         let text = map.object().text(&["data", "cloud-config.conf"]).unwrap_or_default().trim();
-        text.starts_with("${") || text.starts_with("{{")
+        let is_template = ["${", "{{"].iter().any(|mark| text.contains(mark));
+        text.starts_with("${") || text.starts_with("{{") || (is_template && cloud_config(map).is_none())
     };
     let is_one = |map: &&Document| {
         map.object().at(&["data", "cloud-config.conf"]).is_some() && !is_of_aws(map, context.evidence) && !is_open(map)
@@ -200,6 +201,9 @@ data:
             r#""serviceMaxConcurrentReconciles": 5"#,
             r#""nodeMonitorPeriod": null"#,
             r#""region": 5"#,
+            r#""disablePublicSLB": "$DISABLE""#,
+            r#""nodeMonitorPeriod": "<period>""#,
+            r#""nodeMonitorPeriod": "@PERIOD@""#,
         ] {
             lint::silent(&RULE, &with(text), "prod", "prod");
         }

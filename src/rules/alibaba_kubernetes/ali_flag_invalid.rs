@@ -89,11 +89,25 @@ fn refused(flag: &Flag) -> Option<&'static str> {
     }
 }
 
-/// True unless a text is certainly no whole number: Go also reads `0x1f` and `1_000`.
+/// True for a whole number as Go reads it: decimal, or with the prefix of another base, and with `_` between digits.
+/// Source: the Go standard library, `strconv.ParseInt` with base 0.
 fn is_whole(text: &str) -> bool {
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let is_part = |one: char| one.is_ascii_hexdigit() || matches!(one, 'x' | 'X' | 'o' | 'O' | '_');
-    digits.starts_with(|one: char| one.is_ascii_digit()) && digits.chars().all(is_part)
+    let (is_negative, digits) = match text.strip_prefix(['+', '-']) {
+        Some(digits) => (text.starts_with('-'), digits),
+        None => (false, text),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let (base, digits) = [("0x", 16), ("0b", 2), ("0o", 8)]
+        .into_iter()
+        .find_map(|(prefix, base)| Some((base, lower.strip_prefix(prefix)?)))
+        .or_else(|| Some((8, lower.strip_prefix('0').filter(|rest| !rest.is_empty())?)))
+        .unwrap_or((10, lower.as_str()));
+    let is_written = !digits.is_empty() && !digits.ends_with('_') && !digits.contains("__");
+    let plain: String = digits.chars().filter(|one| *one != '_').collect();
+    let limit = i64::MAX.unsigned_abs() + u64::from(is_negative);
+    // A sign behind the first one is none.
+    let number = u64::from_str_radix(&plain, base).ok().filter(|_| !plain.starts_with('+'));
+    is_written && number.is_some_and(|number| number <= limit)
 }
 
 /// True for a duration. Source: the Go standard library, `time.ParseDuration`.
@@ -133,7 +147,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 
 #[cfg(test)]
 mod tests {
-    use super::{RULE, is_duration};
+    use super::{RULE, is_duration, is_whole};
     use crate::testing::lint;
 
     const DEFECT: &str = "
@@ -179,6 +193,16 @@ spec:
         }
         lint::silent(&RULE, DEFECT, "v2.14.0", "v1.9.3");
         lint::does_not_apply(&RULE, &DEFECT.replace("=no", "=$(ROUTES)"));
+    }
+
+    #[test]
+    fn whole_numbers_are_read_as_go_reads_them() {
+        for text in ["0", "10", "-3", "0x1F", "0b11", "0o17", "017", "1_000", "9223372036854775807"] {
+            assert!(is_whole(text), "{text}");
+        }
+        for text in ["", "3a", "08", "3.0", "0x", "1__0", "1_", "--1", "+-1", "9223372036854775808", "ten"] {
+            assert!(!is_whole(text), "{text}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::Workload],
     condition: "The ServiceAccount of version 2 of Alibaba Cloud's cloud controller is bound to roles, and none of them grants a right that its manifest has on nodes, Services, endpoints, events or leases in kube-system; also one to read endpointslices if the gate `EndpointSlice` of the cloud configuration is on, as it is from 2.9.1 on unless it is turned off. A role that was not given counts as one that allows it.",
     impact: "without leases it never becomes leader and does nothing; without the others its calls are refused (`forbidden`)",
-    fix: "Add the right to its ClusterRole: the manifest of its version has all of them.",
+    fix: "Add the right to its ClusterRole: that of docs/examples/cloud-controller-manager.yml has all of them.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud deploy/v2/cloud-controller-manager.yaml",
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/cloud-controller-manager.yml",

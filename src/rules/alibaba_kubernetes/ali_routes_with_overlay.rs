@@ -140,6 +140,9 @@ spec:
         lint::silent(&RULE, &with(CILIUM), "routing-mode: tunnel", "routing-mode: native");
         lint::silent(&RULE, &with(CALICO), "value: Always", "value: Never");
         lint::silent(&RULE, &with(CALICO), "value: Always", "value: CrossSubnet");
+        for other in ["CALICO_NETWORKING_BACKEND, value: none", "NO_DEFAULT_POOLS, value: \"true\""] {
+            lint::silent(&RULE, &with(CALICO), "CALICO_IPV4POOL_VXLAN, value: Never", other);
+        }
         lint::silent(&RULE, &with(CALICO), "calico/node", "calico/kube-controllers");
         lint::silent(&RULE, &with("cni: [canal]\nkubelet-arg: [node-ip=10.0.0.1]\n"), "canal", "none");
     }

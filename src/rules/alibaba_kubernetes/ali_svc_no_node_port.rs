@@ -1,4 +1,5 @@
 use crate::alibaba::LoadBalancerKind;
+use crate::inventory::Provider;
 use crate::kubernetes::Service;
 use crate::model::Answer;
 use crate::model::cloud_provider_alibaba::has_pods_as_backends;
@@ -12,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a Service has Nodes as backends, and no node ports",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The controller keeps a load balancer for a Service with `allocateLoadBalancerNodePorts: false` and ports without `nodePort`, and its backends are Nodes. Skipped are Services whose backends are pods (`eni`), and network load balancers with ranges of ports.",
+    condition: "The controller keeps a load balancer for a Service with `allocateLoadBalancerNodePorts: false` and ports without `nodePort`, and its backends are Nodes. The cloud configuration must be given: `serviceBackendType` decides about them. Skipped are Services whose backends are pods (`eni`), and network load balancers with ranges of ports.",
     impact: "the controller adds each Node with the port 0, which the API refuses: the load balancer has no backends",
     fix: "Remove `allocateLoadBalancerNodePorts: false`, or let pods be the backends (`service.beta.kubernetes.io/backend-type: eni` with Terway).",
     sources: &[
@@ -25,6 +26,11 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
+    // Without the configuration, pods may be the backends of every Service.
+    let is_configured = !context.evidence.alibaba_cloud_configs().is_empty();
+    if !context.is_of(Provider::Alibaba) || !is_configured {
+        return CheckResult::not_applicable("no cloud configuration of a controller of Alibaba Cloud was given");
+    }
     let with_nodes: Vec<&Service> = services
         .iter()
         .filter(|service| match kept(context, service) {
@@ -58,12 +64,22 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::RULE;
     use crate::testing::alibaba;
+
+    /// Adds the cloud configuration.
+    fn configure(c: &mut alibaba::Cluster) {
+        c.objects.push(json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "cloud-config", "namespace": "kube-system"},
+            "data": {"cloud-config.conf": r#"{"Global": {"clusterID": "prod"}}"#}}));
+    }
 
     #[test]
     fn fires() {
         alibaba::fires(&RULE, |c| {
+            configure(c);
             let service = c.service("web");
             service["spec"]["allocateLoadBalancerNodePorts"] = false.into();
             service["spec"]["ports"][0].as_object_mut().unwrap().remove("nodePort");
@@ -73,9 +89,19 @@ mod tests {
     #[test]
     fn silent() {
         alibaba::silent(&RULE, |c| {
+            configure(c);
             let service = c.service("web");
             service["spec"]["allocateLoadBalancerNodePorts"] = false.into();
             service["spec"]["ports"][0]["nodePort"] = 30080.into();
+        });
+    }
+
+    #[test]
+    fn does_not_apply() {
+        alibaba::does_not_apply(&RULE, |c| {
+            let service = c.service("web");
+            service["spec"]["allocateLoadBalancerNodePorts"] = false.into();
+            service["spec"]["ports"][0].as_object_mut().unwrap().remove("nodePort");
         });
     }
 }

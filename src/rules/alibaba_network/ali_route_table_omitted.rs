@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::alibaba::RegionView;
 use crate::rules::alibaba::{self, Context};
+use crate::rules::alibaba_node::is_cared_for;
 use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -9,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "nodes are in vSwitches whose route table the controller does not write",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::RouteTable],
-    condition: "The controller writes routes (its flags, or --cloud-routes), the cloud configuration names route tables in `routeTableIDs`, and a vSwitch with a node has another table.",
+    condition: "The controller writes routes (its flags, or --cloud-routes), the cloud configuration names route tables in `routeTableIDs`, and a vSwitch with a node has another table. Nodes that a label excludes from the controller do not count.",
     impact: "the nodes in that vSwitch have no routes to the Pods on other nodes",
     fix: "Add the route table to `routeTableIDs` of the controller's configuration, separated by commas without spaces.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#getRouteTables"],
@@ -31,11 +32,11 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
         .flat_map(|ids| ids.split(','))
         .filter(|id| !id.is_empty())
         .collect();
-    if named.is_empty() {
+    if named.is_empty() || named.iter().any(|id| text::is_filled_in_later(id)) {
         return CheckResult::not_applicable("no cloud configuration names route tables");
     }
-    let vswitches: BTreeSet<&str> =
-        view.members.iter().filter_map(|member| member.instance.vswitch_id.as_deref()).collect();
+    let nodes = view.members.iter().filter(|member| is_cared_for(context.view, member));
+    let vswitches: BTreeSet<&str> = nodes.filter_map(|member| member.instance.vswitch_id.as_deref()).collect();
     let mut checked = 0;
     let mut found = Vec::new();
     for table in &view.region.route_tables {
@@ -82,5 +83,6 @@ mod tests {
     #[test]
     fn does_not_apply() {
         alibaba::does_not_apply(&RULE, |_| ());
+        alibaba::does_not_apply(&RULE, named("${TABLES}"));
     }
 }

@@ -6,7 +6,7 @@ use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
 use crate::rules::prelude::*;
 
-use super::{resource, routed, routed_range};
+use super::{is_left_alone, resource, routed, routed_range};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-pod-cidr-holds-node",
@@ -26,7 +26,8 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match routed(context) {
-        Ok(nodes) => nodes,
+        // A virtual Node has the address of a Pod.
+        Ok(nodes) => nodes.into_iter().filter(|node| !is_left_alone(node)).collect::<Vec<_>>(),
         Err(why) => return CheckResult::not_applicable(why),
     };
     let mut ranges: Vec<(IpNet, &KubernetesNode)> =
@@ -104,6 +105,7 @@ spec:
     fn silent() {
         lint::silent(&RULE, DEFECT, "192.168.0.0/24", "192.168.2.0/24");
         lint::silent(&RULE, DEFECT, "192.168.0.114", "10.0.0.114");
+        lint::silent(&RULE, DEFECT, "name: worker-1", "name: worker-1\n  labels:\n    type: virtual-kubelet");
     }
 
     #[test]

@@ -4,14 +4,14 @@ use crate::kubernetes::Service;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
-use super::{annotation, kept};
+use super::{annotation, has_annotation, kept};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-load-balancer-port-shared",
     title: "several Services write the same listener of a load balancer",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "Two or more Services name the same load balancer with the annotation `…-loadbalancer-id`, each has `…-loadbalancer-force-override-listeners: true`, and they have a port in common with the same protocol. Services with `…-loadbalancer-protocol-port` are skipped.",
+    condition: "Two or more Services name the same load balancer with the annotation `…-loadbalancer-id`, each has `…-loadbalancer-force-override-listeners: true`, and they have a port in common with the same protocol. Services with `…-loadbalancer-protocol-port`, `…-loadbalancer-vgroup-port` or `…-loadbalancer-listener-port-range` are skipped.",
     impact: "at each synchronisation the controller sets the listener to the backends of another Service: traffic reaches one of them in turn",
     fix: "Give the Services different ports or load balancers.",
     sources: &[
@@ -21,6 +21,11 @@ pub(super) const RULE: Rule = Rule {
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
+/// Annotations by which a Service has other listeners than its ports, or shares a server group on purpose.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/listeners.go#buildListenerFromServicePort`,
+/// `pkg/controller/service/nlbv2/listeners.go#buildListenerFromServicePort`.
+const OWN_LISTENERS: [&str; 3] = ["listener-port-range", "protocol-port", "vgroup-port"];
+
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let kubernetes = context.on_kubernetes();
     let mut writers: BTreeMap<(&str, String, i64), Vec<&Service>> = BTreeMap::new();
@@ -29,7 +34,9 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         let (Some(_), Some(id)) = (kept(&kubernetes, service), annotation(service, "id")) else { continue };
         checked += 1;
         let is_forced = annotation(service, "force-override-listeners") == Some("true");
-        if id.is_empty() || !is_forced || annotation(service, "protocol-port").is_some() {
+        // These decide about the listeners, or about their server groups.
+        let has_own_listeners = OWN_LISTENERS.iter().any(|name| has_annotation(service, name));
+        if id.is_empty() || !is_forced || has_own_listeners {
             continue;
         }
         for port in &service.ports {
@@ -93,5 +100,12 @@ mod tests {
     fn silent() {
         alibaba::silent(&RULE, two([443, 444], "true"));
         alibaba::silent(&RULE, two([443, 443], "false"));
+        alibaba::silent(&RULE, |c| {
+            two([443, 443], "true")(c);
+            let prefix = "service.beta.kubernetes.io/alibaba-cloud-loadbalancer-";
+            for object in c.objects.iter_mut().rev().take(2) {
+                object["metadata"]["annotations"][format!("{prefix}vgroup-port")] = "rsp-1:443".into();
+            }
+        });
     }
 }

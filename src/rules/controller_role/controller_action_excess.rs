@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the role of a controller has more permissions than needed",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Role],
-    condition: "The role of a controller grants actions that its version does not call, and that no release of its project publishes. A privilege escalation path is reported by `controller-escalation`.",
+    condition: "The role of a controller grants actions that its version does not call, and that no release of its project publishes. A role that several controllers use is skipped. A privilege escalation path is reported by `controller-escalation`.",
     impact: "a compromised Pod of the controller has them too",
     fix: "Attach the policy that the project publishes, and nothing more.",
     sources: &["docs/policy-engine.md, Beyond the baseline"],
@@ -20,7 +20,9 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> CheckResult {
     let mut found = Vec::new();
-    for (one, audited) in audited_roles(context) {
+    // What another controller with the same role needs is no excess.
+    let users = |arn: &str| context.companions.iter().filter(|entry| entry.one.role.arn == arn).count();
+    for (one, audited) in audited_roles(context).filter(|(one, _)| users(&one.role.arn) == 1) {
         let excess: Vec<&str> = audited.excess.iter().map(String::as_str).collect();
         if excess.is_empty() {
             continue;

@@ -180,6 +180,8 @@ status:
     fn a_deployment_that_is_stuck_counts() {
         let (deployment, _) = DEFECT.split_once("---").unwrap();
         let with = |condition: &str| format!("{}\n  conditions:\n  - {condition}\n", deployment.trim_end());
+        let none = with("{type: ReplicaFailure, status: 'True', reason: FailedCreate, message: x}");
+        lint::fires(&RULE, &none.replace("  replicas: 2\n  unavailableReplicas: 2\n", "  unavailableReplicas: 2\n"));
         for condition in [
             "{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: x}",
             "{type: ReplicaFailure, status: 'True', reason: FailedCreate, message: serviceaccount not found}",

@@ -22,6 +22,10 @@ pub(super) const RULE: Rule = Rule {
 /// Similarity from which the controller of a class counts as a misspelling.
 const ALIKE: f64 = 0.85;
 
+/// Controller of Alibaba Cloud, whose annotations have the same prefix.
+/// Source: Container Service for Kubernetes documentation, "ALB Ingress quick start".
+const OF_ALIBABA: &str = "ingress.k8s.alibabacloud/alb";
+
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     if evidence.nodes.is_none() {
@@ -50,7 +54,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             Some(class) if class.text(&["spec", "controller"]) != Some(CONTROLLER) => {
                 let named = class.text(&["spec", "controller"]).unwrap_or_default();
                 // Another controller may read these annotations too.
-                let is_misspelt = text::most_alike(named, [CONTROLLER], ALIKE).is_some();
+                let is_misspelt = named != OF_ALIBABA && text::most_alike(named, [CONTROLLER], ALIKE).is_some();
                 is_misspelt.then(|| format!("whose controller is `{}`, not `{CONTROLLER}`", text::printable(named)))
             }
             Some(class) => class.at(&["spec", "parameters"]).and_then(|parameters| {
@@ -142,6 +146,8 @@ spec:
 
     #[test]
     fn a_misspelt_controller_serves_nothing() {
+        let alibaba = "controller: ingress.k8s.alibabacloud/alb";
+        lint::silent(&RULE, WORLD, "controller: ingress.k8s.aws/alb", alibaba);
         lint::fires(&RULE, &WORLD.replace("controller: ingress.k8s.aws/alb", "controller: ingress.k8s.aws/albb"));
         lint::silent(&RULE, WORLD, "controller: ingress.k8s.aws/alb", "controller: k8s.io/ingress-nginx");
     }

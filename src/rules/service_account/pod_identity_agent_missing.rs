@@ -127,6 +127,30 @@ spec:
         aws::fires(&RULE, |c| with(c, WORLD));
     }
 
+    /// The tags of the association in the trust policy name the ServiceAccount.
+    #[test]
+    fn a_role_for_one_service_account_is_the_one_of_its_association() {
+        let with = |tags: &'static str| {
+            move |c: &mut aws::Cluster| {
+                c.manifests = WORLD;
+                c.add_role("lb", include_str!("../../../policies/karpenter-controller.json"));
+                c.role("lb").trust_policy = Some(format!(
+                    r#"{{"Statement":[{{"Effect":"Allow","Principal":{{"Service":"pods.eks.amazonaws.com"}},
+                        "Action":["sts:AssumeRole","sts:TagSession"],"Condition":{{"StringEquals":{{{tags}}}}}}}]}}"#
+                ));
+            }
+        };
+        let own = r#""aws:RequestTag/kubernetes-namespace":"kube-system","aws:RequestTag/kubernetes-service-account":"karpenter""#;
+        aws::fires(&RULE, with(own));
+        for other in [
+            r#""aws:RequestTag/kubernetes-namespace":"other","aws:RequestTag/kubernetes-service-account":"karpenter""#,
+            r#""aws:RequestTag/eks-cluster-name":"other","aws:RequestTag/kubernetes-service-account":"karpenter""#,
+            r#""aws:RequestTag/kubernetes-namespace":"kube-system""#,
+        ] {
+            aws::does_not_apply(&RULE, with(other));
+        }
+    }
+
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| with(c, WITH_AGENT));
