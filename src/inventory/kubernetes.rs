@@ -338,14 +338,13 @@ pub struct ListGap {
     pub message: String,
 }
 
-/// Reason of a list that the API server refuses. Source: kubernetes/apimachinery `meta/v1/types.go#StatusReasonForbidden`.
-pub(crate) const REASON_FORBIDDEN: &str = "Forbidden";
 
 impl ListGap {
-    /// True if the credentials may not read the list.
+    /// True if the credentials may not read the list. Source: kubernetes/apimachinery
+    /// `meta/v1/types.go#StatusReasonForbidden`.
     #[must_use]
     pub(crate) fn is_refused(&self) -> bool {
-        self.reason == REASON_FORBIDDEN
+        matches!(self.reason.as_str(), "Forbidden")
     }
 
     /// Reason that a group of gaps shares, and what to do about it.

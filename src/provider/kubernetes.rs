@@ -18,7 +18,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::inventory::kubernetes::REASON_FORBIDDEN;
 use crate::kubernetes::{List, ListGap, RecordedList, Recording, recorded, recorded_text};
 use crate::policy;
 use crate::provider::progress::{Display, Progress, log};
@@ -453,7 +452,7 @@ impl Api {
         let refusal: ApiRefusal = serde_json::from_slice(&bytes).unwrap_or_default();
         let reason = match (refusal.reason.as_str(), status.as_u16()) {
             ("", 401) => "Unauthorized".to_owned(),
-            ("", 403) => REASON_FORBIDDEN.to_owned(),
+            ("", 403) => "Forbidden".to_owned(),
             ("", 404) => "NotFound".to_owned(),
             ("", 410) => "Gone".to_owned(),
             ("", code) => format!("Status{code}"),

@@ -355,7 +355,7 @@ fn zones_are_read_where_objects_state_them() {
     objects("", &config.replace("CONFIG", "name: web"));
     let mock = Mock::serve(&world.inventory);
     let (_, report) = scan(&mock, &world, &arguments);
-    assert_eq!((counts(&mock), outcome(&report, "ali-alb-config-not-reusable")), ([0, 0, 1, 0], "not_applicable"));
+    assert_eq!((counts(&mock), outcome(&report, "ali-alb-config-not-reusable")), ([0, 0, 1, 1], "not_applicable"));
     objects("", &config.replace("CONFIG", "id: alb-bp1missing"));
     let mock = Mock::serve(&world.inventory);
     let (_, report) = scan(&mock, &world, &arguments);

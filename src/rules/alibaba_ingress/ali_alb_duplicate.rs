@@ -23,6 +23,9 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
         return CheckResult::not_applicable("application load balancers were not read");
     }
     let all = by_config(view, &[context.cluster_id()]);
+    if all.is_empty() {
+        return CheckResult::not_applicable("no application load balancer carries the tags of an AlbConfig");
+    }
     let checked = all.values().map(Vec::len).sum();
     let found = all.into_iter().filter_map(|(config, balancers)| {
         let [first, rest @ ..] = balancers.as_slice() else { return None };
@@ -67,5 +70,6 @@ mod tests {
     #[test]
     fn does_not_apply() {
         alibaba::does_not_apply(&RULE, |c| c.region().application_load_balancers = None);
+        alibaba::does_not_apply(&RULE, with(&[]));
     }
 }

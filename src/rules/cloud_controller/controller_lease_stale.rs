@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     title: "no Pod of the cloud controller is the leader",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The lease of a cloud controller in kube-system (`--leader-elect-resource-name`, or `cloud-controller-manager` in AWS and `ccm` in Alibaba Cloud) was renewed more than five minutes before the newest lease of kube-system.",
+    condition: "The lease of a cloud controller in kube-system (`--leader-elect-resource-name`; `cloud-controller-manager` or, of Alibaba Cloud's controller, `ccm` by default) was renewed more than five minutes before the newest lease of kube-system.",
     impact: "the controller does nothing: Nodes keep the taint `uninitialized`, and Services stay pending",
     fix: "See the log of its Pods: they do not start, do not reach the API server, or may not update the lease.",
     sources: &[
