@@ -157,6 +157,10 @@ impl CompanionRun<'_> {
                     Trigger::WebAclArn => objects.has_web_acl_arn && !is_off("enable-wafv2"),
                     Trigger::WebAclName => objects.has_web_acl_name && !is_off("enable-wafv2"),
                     Trigger::WebAclOfClass => objects.has_web_acl_of_class && !is_off("enable-wafv2"),
+                    Trigger::Cognito => objects.has_cognito,
+                    Trigger::Capacity => objects.has_capacity && !has("LBCapacityReservation=false"),
+                    Trigger::Certificates => objects.has_certificates,
+                    Trigger::Shield => objects.has_shield && !is_off("enable-shield"),
                     Trigger::AnyWebAcl => objects.exists && !is_isolated(view) && !is_off("enable-wafv2"),
                 }
         };
@@ -188,6 +192,14 @@ pub(crate) struct ObjectUse {
     pub(crate) has_web_acl_name: bool,
     /// The class of one names a web ACL by its ARN.
     pub(crate) has_web_acl_of_class: bool,
+    /// One authenticates users by Amazon Cognito.
+    pub(crate) has_cognito: bool,
+    /// One, or a Service of the controller, reserves capacity.
+    pub(crate) has_capacity: bool,
+    /// One, or a Service of the controller, has several certificates.
+    pub(crate) has_certificates: bool,
+    /// One asks for protection by AWS Shield Advanced.
+    pub(crate) has_shield: bool,
     /// A Service is that of the AWS Load Balancer Controller.
     pub(crate) has_services: bool,
     /// An `EC2NodeClass` names a role, for which Karpenter creates an instance profile.

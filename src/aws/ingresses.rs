@@ -5,7 +5,7 @@
 use crate::aws::companions::{ObjectUse, companions};
 use crate::controller::companion::Companion;
 use crate::finding::ResourceRef;
-use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place, Service};
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place, Service, is_true};
 use crate::resource::ResourceKind;
 
 /// Prefix of the annotations of the controller.
@@ -132,6 +132,14 @@ pub(crate) fn object_use(evidence: &Evidence) -> ObjectUse {
         _ => false,
     };
     let classes = || evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(Document::object);
+    let of_services = |name: &str| {
+        let key = format!("service.beta.kubernetes.io/aws-load-balancer-{name}");
+        let services = evidence.services.iter().flatten().filter(|service| is_of_load_balancer_controller(service));
+        services.filter_map(move |service| service.annotations.get(&key).map(String::as_str))
+    };
+    let is_set = |value: &str| !value.trim().is_empty();
+    // The first certificate is that of the listener itself.
+    let is_list = |value: &str| value.split(',').filter(|arn| is_set(arn)).count() > 1;
     let has = |name: &str| all.iter().any(|one| one.annotation(name).is_some_and(is_web_acl));
     ObjectUse {
         exists: !all.is_empty(),
@@ -140,6 +148,12 @@ pub(crate) fn object_use(evidence: &Evidence) -> ObjectUse {
         has_web_acl_arn: has("wafv2-acl-arn"),
         has_web_acl_name: has("wafv2-acl-name") || all.iter().any(|one| of_class(one, "wafv2AclName")),
         has_web_acl_of_class: all.iter().any(|one| of_class(one, "wafv2AclArn")),
+        has_cognito: all.iter().any(|one| one.annotation("auth-type") == Some("cognito")),
+        has_capacity: all.iter().any(|one| one.annotation("minimum-load-balancer-capacity").is_some_and(is_set))
+            || of_services("minimum-load-balancer-capacity").any(is_set),
+        has_certificates: all.iter().any(|one| one.annotation("certificate-arn").is_some_and(is_list))
+            || of_services("ssl-cert").any(is_list),
+        has_shield: all.iter().any(|one| one.annotation("shield-advanced-protection").is_some_and(is_true)),
         has_services: evidence.services.iter().flatten().any(is_of_load_balancer_controller),
         has_class_role: classes().any(|class| class.text(&["spec", "role"]).is_some_and(|role| !role.is_empty())),
         has_ami_alias: classes()

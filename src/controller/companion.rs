@@ -61,6 +61,14 @@ pub(crate) enum Trigger {
     WebAclName,
     /// The class of an Ingress names a web ACL of AWS WAF by its ARN.
     WebAclOfClass,
+    /// An Ingress authenticates users by Amazon Cognito.
+    Cognito,
+    /// An Ingress or a Service reserves capacity.
+    Capacity,
+    /// An Ingress or a Service has more than one certificate.
+    Certificates,
+    /// An Ingress asks for protection by AWS Shield Advanced.
+    Shield,
     /// There is an Ingress, and `--enable-wafv2` is not off: its web ACL is read whether it names one or not.
     AnyWebAcl,
 }
@@ -174,6 +182,21 @@ const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
     NeededAction { trigger: Trigger::WebAclName, ..since("wafv2:AssociateWebACL", (2, 14, 0)) },
     NeededAction { trigger: Trigger::WebAclOfClass, ..since("wafv2:GetWebACLForResource", (2, 14, 0)) },
     NeededAction { trigger: Trigger::WebAclOfClass, ..since("wafv2:AssociateWebACL", (2, 14, 0)) },
+    // Elastic Load Balancing reads the client of the user pool with the rights of the caller.
+    // Source: Elastic Load Balancing User Guide for Application Load Balancers, "Authenticate users", "Required permissions".
+    only("cognito-idp:DescribeUserPoolClient", Trigger::Cognito),
+    // Source: `pkg/deploy/elbv2/load_balancer_capacity_reservation_reconciler.go#Reconcile`.
+    NeededAction {
+        trigger: Trigger::Capacity,
+        ..since("elasticloadbalancing:DescribeCapacityReservation", (2, 11, 0))
+    },
+    NeededAction { trigger: Trigger::Capacity, ..since("elasticloadbalancing:ModifyCapacityReservation", (2, 11, 0)) },
+    // Source: `pkg/deploy/elbv2/listener_manager.go#updateSDKListenerWithExtraCertificates`.
+    only("elasticloadbalancing:AddListenerCertificates", Trigger::Certificates),
+    // Sources: `pkg/deploy/shield/protection_manager.go`, `#IsSubscribed`, `#CreateProtection`, `#GetProtection`.
+    only("shield:CreateProtection", Trigger::Shield),
+    only("shield:DescribeProtection", Trigger::Shield),
+    only("shield:GetSubscriptionState", Trigger::Shield),
     NeededAction {
         trigger: Trigger::Gate("EnableCertificateManagement"),
         ..since("acm:RequestCertificate", (3, 3, 0))
@@ -439,7 +462,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 44] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 45] = [
     "alibaba-cloud-config-file",
     "alibaba-cloud-zone-type",
     "aws-assume-role",
@@ -461,6 +484,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 44] = [
     "dry-run",
     "enable-backend-security-group",
     "enable-manage-backend-security-group-rules",
+    "enable-shield",
     "enable-sqs-termination-draining",
     "enable-wafv2",
     "external-managed-tags",

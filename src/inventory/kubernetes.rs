@@ -338,7 +338,6 @@ pub struct ListGap {
     pub message: String,
 }
 
-
 impl ListGap {
     /// True if the credentials may not read the list. Source: kubernetes/apimachinery
     /// `meta/v1/types.go#StatusReasonForbidden`.

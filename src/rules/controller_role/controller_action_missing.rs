@@ -261,6 +261,37 @@ metadata:
         });
     }
 
+    /// Annotations by which the controller calls more than it does for a plain Ingress.
+    #[test]
+    fn features_of_an_ingress_need_their_actions() {
+        const COGNITO: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/auth-type: cognito\n");
+        const OIDC: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/auth-type: oidc\n");
+        const CAPACITY: &str = ingress!(
+            world!("v2.13.4"),
+            "    alb.ingress.kubernetes.io/minimum-load-balancer-capacity: CapacityUnits=1000\n"
+        );
+        const BEFORE: &str = ingress!(
+            world!("v2.10.1"),
+            "    alb.ingress.kubernetes.io/minimum-load-balancer-capacity: CapacityUnits=1000\n"
+        );
+        const TWO: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/certificate-arn: arn:a,arn:b\n");
+        const ONE: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/certificate-arn: arn:a\n");
+        const SHIELD: &str =
+            ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/shield-advanced-protection: 'true'\n");
+        const UNPROTECTED: &str =
+            ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/shield-advanced-protection: 'false'\n");
+        for (action, asked, plain) in [
+            ("cognito-idp:DescribeUserPoolClient", COGNITO, OIDC),
+            ("elasticloadbalancing:ModifyCapacityReservation", CAPACITY, BEFORE),
+            ("elasticloadbalancing:AddListenerCertificates", TWO, ONE),
+            ("shield:CreateProtection", SHIELD, UNPROTECTED),
+        ] {
+            aws::silent(&RULE, |c| with_ingress(c, asked, action, action));
+            aws::fires(&RULE, |c| with_ingress(c, asked, action, "ec2:DescribeTags"));
+            aws::silent(&RULE, |c| with_ingress(c, plain, action, "ec2:DescribeTags"));
+        }
+    }
+
     /// Up to v2.8.1 the web ACL of every Application Load Balancer is read, later that of one with the annotation.
     #[test]
     fn a_web_acl_is_read_by_version() {
