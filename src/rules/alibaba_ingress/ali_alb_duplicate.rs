@@ -19,12 +19,11 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
-    if view.region.application_load_balancers.is_none() {
-        return CheckResult::not_applicable("application load balancers were not read");
-    }
     let all = by_config(view, &[context.cluster_id()]);
     if all.is_empty() {
-        return CheckResult::not_applicable("no application load balancer carries the tags of an AlbConfig");
+        return CheckResult::not_applicable(
+            "no application load balancer that was read carries the tags of an AlbConfig",
+        );
     }
     let checked = all.values().map(Vec::len).sum();
     let found = all.into_iter().filter_map(|(config, balancers)| {
