@@ -13,7 +13,7 @@ use crate::aws::{Account, Role};
 use crate::baseline::{Release, Variant, published_for};
 use crate::controller::companion::Companion;
 use crate::inventory::Gap;
-use crate::kubernetes::{Evidence, WebIdentity};
+use crate::kubernetes::{Evidence, SUBJECT_PREFIX, WebIdentity};
 use crate::policy::Verdict;
 use crate::role_audit::RoleAuditOptions;
 use crate::used_role::{RoleOverview, RoleSource, UsedRole, nodes};
@@ -197,7 +197,7 @@ fn trusted_service_accounts(
     let mut found = Vec::new();
     for (namespace, name, _) in evidence.service_accounts() {
         let audience = identities.iter().find(|one| (one.namespace, one.service_account) == (namespace, name));
-        let subject = format!("system:serviceaccount:{namespace}:{name}");
+        let subject = format!("{SUBJECT_PREFIX}{namespace}:{name}");
         match is_admitted(&subject, audience.and_then(|one: &WebIdentity<'_>| one.audience)) {
             Trust::Admitted { is_open: true } => return vec!["every ServiceAccount of the cluster".to_owned()],
             Trust::Admitted { is_open: false } if Some((namespace, name)) != own => {

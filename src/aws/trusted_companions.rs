@@ -9,7 +9,7 @@ use crate::aws::web_identity::{Token, Trust, issuer_regions, trust};
 use crate::aws::{Account, Role};
 use crate::clusters::Clusters;
 use crate::controller::companion::{COMPANIONS, Companion, CompanionRow, NeededAction, Trigger};
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{Evidence, SUBJECT_PREFIX};
 use crate::policy::{self, Assessment, EscalationPath, Need, PreparedPolicies, Question, Verdict};
 use crate::role_audit::{RoleAuditOptions, RoleGap};
 
@@ -92,7 +92,7 @@ fn admitted(
     usual.into_iter().find_map(|(namespace, name)| {
         let is_pattern = namespace.contains(['*', '?']);
         let own = if is_pattern { "kube-system" } else { namespace.as_str() };
-        let subject = format!("system:serviceaccount:{own}:{name}");
+        let subject = format!("{SUBJECT_PREFIX}{own}:{name}");
         let providers = account.oidc_providers.as_deref();
         let token = Token { subject: &subject, audience: Some(AUDIENCE), issuers, providers };
         let is_admitted = trust(role, &token) == Trust::Admitted { is_open: false };

@@ -2,7 +2,10 @@
 //! Sources: AWS STS API Reference, `AssumeRoleWithWebIdentity`; AWS IAM User Guide, "Create a role for OpenID Connect
 //! federation"; Amazon EKS User Guide, "Assign IAM roles to Kubernetes service accounts".
 
+use std::collections::BTreeSet;
+
 use crate::aws::Role;
+use crate::kubernetes::SUBJECT_PREFIX;
 use crate::policy::{Caller, Condition, Context, ContextValue, Decision, Document, Effect, Statement, matches, trusts};
 
 /// The call by which a token is exchanged for credentials.
@@ -140,6 +143,31 @@ fn names_pod_identity_service(statement: &Statement) -> bool {
 fn names_service_principal(statement: &Statement, service: &str) -> bool {
     let mut entries = statement.principal.iter().filter(|one| !one.negated).flat_map(|one| &one.entries);
     entries.any(|(kind, value)| kind == "Service" && **value == *service)
+}
+
+/// Subjects in the trust policy of a role that no token of a cluster meets, for web identities of its issuers. None if the
+/// role trusts no such identity by its subject. A value with a variable is left to run time.
+pub(crate) fn unmet_subjects(role: &Role, issuers: &[&str], subjects: &BTreeSet<String>) -> Option<BTreeSet<String>> {
+    let document = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok())?;
+    let is_own = |provider: &str| account(provider) == account(&role.arn);
+    let mut unmet = None;
+    for (statement, provider) in named_providers(&document) {
+        let Some(issuer) = issuer(provider).filter(|issuer| issuers.contains(issuer) && is_own(provider)) else {
+            continue;
+        };
+        let key = format!("{issuer}:sub");
+        for condition in statement.conditions.iter().filter(|one| one.key.eq_ignore_ascii_case(&key)) {
+            let Some(is_equal) = comparison(condition) else { continue };
+            let values = condition.values.iter().map(ToString::to_string);
+            for value in values.filter(|value| value.starts_with(SUBJECT_PREFIX) && !value.contains('$')) {
+                let unmet = unmet.get_or_insert_with(BTreeSet::new);
+                if !subjects.iter().any(|subject| is_equal(&value, subject)) {
+                    unmet.insert(value);
+                }
+            }
+        }
+    }
+    unmet
 }
 
 /// True if a role trusts the service of EKS clusters and nobody else.

@@ -12,6 +12,10 @@ use super::workload::{Container, Workload};
 /// Annotation in which a ServiceAccount names its role.
 pub(crate) const ROLE_ANNOTATION: &str = "eks.amazonaws.com/role-arn";
 
+/// Beginning of the subject of a token; namespace and name follow, separated by a colon.
+/// Source: Kubernetes documentation, "Authenticating", "Service account tokens".
+pub(crate) const SUBJECT_PREFIX: &str = "system:serviceaccount:";
+
 /// Annotation that sets the audience of the token.
 const AUDIENCE_ANNOTATION: &str = "eks.amazonaws.com/audience";
 
@@ -51,7 +55,7 @@ impl WebIdentity<'_> {
     /// Subject of its token.
     #[must_use]
     pub fn subject(&self) -> String {
-        format!("system:serviceaccount:{}:{}", self.namespace, self.service_account)
+        format!("{SUBJECT_PREFIX}{}:{}", self.namespace, self.service_account)
     }
 }
 
@@ -151,12 +155,24 @@ impl Evidence {
     /// Source: Kubernetes documentation, kube-apiserver, `--service-account-issuer`.
     #[must_use]
     pub fn token_issuers(&self) -> Vec<&str> {
-        let mut issuers: Vec<&str> = self
+        const FLAG: &str = "service-account-issuer";
+        let arguments = self
             .arguments()
             .iter()
             .flat_map(|arguments| arguments.component_arguments(Component::ApiServer))
-            .filter(|argument| argument.name == "service-account-issuer")
-            .map(|argument| argument.value)
+            .filter(|argument| argument.name == FLAG)
+            .map(|argument| argument.value);
+        // Control planes of other clusters are no static Pods, or run in other namespaces.
+        let is_own = |workload: &&Workload| workload.is_static && workload.namespace == "kube-system";
+        let servers = self.workloads.iter().filter(is_own);
+        let servers = servers.flat_map(|workload| &workload.containers);
+        // kOps starts it through `/go-runner`, and RKE2 from an image of another name.
+        let name = Component::ApiServer.name();
+        let is_of_image = |image: &str| image.rsplit('/').next().is_some_and(|last| last.starts_with(name));
+        let servers = servers.filter(|container| container.program() == name || is_of_image(&container.image.value));
+        let words = servers.flat_map(|container| container.flag_values(FLAG));
+        let mut issuers: Vec<&str> = arguments
+            .chain(words)
             // A recording of an earlier version hides it.
             .filter(|issuer| !issuer.contains('*'))
             .map(|issuer| issuer.strip_prefix("https://").unwrap_or(issuer).trim_end_matches('/'))

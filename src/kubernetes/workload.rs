@@ -143,6 +143,16 @@ impl Container {
         self.words.first().and_then(|word| word.value.rsplit('/').next()).unwrap_or_default()
     }
 
+    /// Values of a flag, which is written with its value in one word or in two.
+    pub(crate) fn flag_values<'c>(&'c self, name: &'c str) -> impl Iterator<Item = &'c str> {
+        let words = self.words.iter().map(|word| word.value.as_str());
+        let next = words.clone().skip(1).map(Some).chain([None]);
+        words.zip(next).filter_map(move |(word, next)| match word.strip_prefix("--")?.strip_prefix(name)? {
+            "" => next.filter(|next| !next.starts_with('-')),
+            value => value.strip_prefix('='),
+        })
+    }
+
     /// True if it starts a shell: the effect of its words is then unknown.
     #[must_use]
     pub fn starts_shell(&self) -> bool {

@@ -14,6 +14,7 @@ mod pod_identity_trust_incomplete;
 mod sa_role_annotation_misspelt;
 mod sa_role_arn_invalid;
 mod sa_role_missing;
+mod sa_role_subject_missing;
 mod sa_role_trust_mismatch;
 mod sa_role_trust_wide;
 mod sa_token_not_mounted;

@@ -2,6 +2,7 @@
 
 use crate::aws::{Account, Role};
 use crate::inventory::Read;
+use crate::kubernetes::SUBJECT_PREFIX;
 use crate::policy::{self, Document};
 use crate::tags;
 
@@ -81,9 +82,6 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Names of the service account of the cloud controller.
 const CONTROLLER_ACCOUNTS: [&str; 2] = ["aws-cloud-controller-manager", "cloud-controller-manager"];
 
-/// Prefix of the subject of a service account.
-const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
-
 /// True if a role's trust policy admits the service account of the cloud controller, in whatever namespace.
 #[must_use]
 pub(crate) fn trusts_the_controller(trust_policy: Option<&str>) -> bool {
@@ -115,7 +113,7 @@ pub(crate) fn admitted_service_accounts(trust_policy: Option<&str>) -> Vec<(Stri
     let subjects = conditions.filter(|condition| condition.key.ends_with(":sub")).flat_map(|one| &one.values);
     let mut found: Vec<(String, String)> = subjects
         .filter_map(|subject| {
-            let (namespace, name) = subject.strip_prefix(SERVICE_ACCOUNT)?.rsplit_once(':')?;
+            let (namespace, name) = subject.strip_prefix(SUBJECT_PREFIX)?.rsplit_once(':')?;
             Some((namespace.to_owned(), name.to_owned()))
         })
         .collect();

@@ -112,6 +112,12 @@ pub(crate) fn has_pods_as_backends(evidence: &Evidence, service: &Service) -> An
     backend_kind(service).map_or_else(by_default, |kind| Answer::Is(kind == ENI))
 }
 
+/// True if neither the Service nor a cloud configuration states the kind of backends: `serviceBackendType` may make
+/// Pods the backends.
+pub(crate) fn assumes_nodes_as_backends(evidence: &Evidence, service: &Service) -> bool {
+    backend_kind(service).is_none() && evidence.alibaba_cloud_configs().is_empty()
+}
+
 fn pods_by_default(evidence: &Evidence, files: &[CloudConfig]) -> Answer<bool> {
     let mut variables = evidence.alibaba_controllers().flat_map(|controller| &controller.workload.environment);
     if variables.any(|name| name == "SERVICE_FORCE_BACKEND_ENI") {

@@ -4,14 +4,14 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-controller-version-differs",
-    title: "the cloud controller runs in another version than the operator states",
+    title: "the version of the cloud controller differs from `--controller-version`",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Workload],
-    condition: "`--controller-version` states another version than the image of a cloud controller of Alibaba Cloud. The cluster is judged by the image.",
+    condition: "`--controller-version` states another version than the image of a cloud controller of Alibaba Cloud. The audit uses the version of the image.",
     impact: "none: the option is ignored",
     fix: "Omit `--controller-version`, or upgrade the controller.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud tags: the version is that of the image"],
-    example: "DaemonSet kube-system/cloud-controller-manager runs version 2.9.1, and --controller-version states 2.14.0: the cluster is judged by the image",
+    example: "DaemonSet kube-system/cloud-controller-manager runs version 2.9.1, and `--controller-version` is 2.14.0: the version of the image is used",
     ..Rule::alibaba(alibaba::Check::Cluster(check))
 };
 
@@ -23,7 +23,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     let version = context.options.controller_version.map(|version| version.to_string()).unwrap_or_default();
     let name = controller.name();
     let message = format!(
-        "{} runs version {version}, and --controller-version states {stated}: the cluster is judged by the image",
+        "{} runs version {version}, and `--controller-version` is {stated}: the version of the image is used",
         text::printable(&name)
     );
     let fix = "omit --controller-version, or upgrade the controller";

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
     condition: "`spec.config.id` of an `AlbConfig` names an application load balancer that is not in the region of the nodes, is in another VPC than they are, or carries `ack.aliyun.com` with the id of another cluster, or `ingress.k8s.alibaba/albconfig` with the name of another `AlbConfig` of the cluster. Nodes that a label excludes from the controller do not count.",
-    impact: "the controller stops with `ResourceNotFound.LoadBalancer`, `is not same with cluster vpc` or `belongs to cluster`: the Ingresses of the AlbConfig have no address",
+    impact: "the sync of the AlbConfig fails with `ResourceNotFound.LoadBalancer`, `is not same with cluster vpc` or `belongs to cluster`, and its Ingresses get no address",
     fix: "Name an application load balancer of the nodes' VPC that belongs to no other cluster, or remove `id` and let the controller create one.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/alb/alb.go#ReuseALB, #preCheckTagConflictForReuse",

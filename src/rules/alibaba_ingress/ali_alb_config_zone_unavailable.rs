@@ -12,8 +12,8 @@ pub(super) const RULE: Rule = Rule {
     title: "an application load balancer cannot be created in the zones of its vSwitches",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "The first two vSwitches of `zoneMappings` of an `AlbConfig` are in two zones, and `alb:DescribeZones` lists one of them not; or it has no `zoneMappings`, and the vSwitches of the VPC of the nodes are in several zones, of which fewer than two are listed. The load balancer does not exist, and the nodes are in one VPC; Nodes that a label excludes from the controller do not count.",
-    impact: "the controller stops with `unable to discover at least two vSwitches from alb zones`, or the API refuses the load balancer: the Ingresses of the AlbConfig have no address",
+    condition: "The first two vSwitches in `zoneMappings` of an `AlbConfig` are in different zones, and `alb:DescribeZones` does not list both; or it has no `zoneMappings`, the vSwitches of the VPC of the nodes are in several zones, and `alb:DescribeZones` lists fewer than two of them. Checked only if the load balancer does not exist yet and all nodes are in one VPC. Nodes that a label excludes from the controller do not count.",
+    impact: "the sync of the AlbConfig fails with `unable to discover at least two vSwitches from alb zones`, or the API refuses the load balancer: the Ingresses of the AlbConfig have no address",
     fix: "Name vSwitches in two zones that `alb:DescribeZones` lists, and create them where the VPC has none.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/builder/albconfig_manager/vswitch_discovery.go#ResolveViaDiscovery",

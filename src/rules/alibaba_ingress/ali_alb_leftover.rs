@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an application load balancer belongs to a deleted AlbConfig",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::LoadBalancer],
-    condition: "An application load balancer carries `ack.aliyun.com` with the cluster id, `ingress.k8s.alibaba/resource`, and in `ingress.k8s.alibaba/albconfig` the name of an `AlbConfig` that the cluster does not have. All AlbConfigs of the live cluster must be given, and the Services of all namespaces.",
+    condition: "An application load balancer carries `ack.aliyun.com` with the cluster id, `ingress.k8s.alibaba/resource`, and in `ingress.k8s.alibaba/albconfig` the name of an `AlbConfig` that the cluster does not have. Checked only if all AlbConfigs of the live cluster and the Services of all namespaces were given.",
     impact: "it costs money and counts against the quota; no controller ever deletes it",
     fix: "Make sure that no DNS record leads to it, and delete it.",
     sources: &[

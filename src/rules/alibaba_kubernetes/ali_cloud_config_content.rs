@@ -9,10 +9,10 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud configuration is invalid",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning without `clusterID` or for a key of a later version, info for an unknown key",
+        "error; warning if `clusterID` is missing or a key needs a later version of the controller; info for an unknown key",
     ),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a misspelt key under `Global`, a value that is not of the type of its key (a number or a truth value in quotation marks), half of an access key, one that is not in Base64, or, in a live cluster, the placeholder of a manifest. A key that only later versions of the controller have is a warning, any other unknown key info. Without `clusterID` it is a warning: load balancers are then tagged with `clusterid`, like those of every such cluster.",
+    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, or has a misspelt key under `Global`, a value of the wrong type (a quoted number or boolean), only one of access key ID and secret, an access key that is not Base64, or, in a live cluster, the placeholder of a manifest as the access key. A key that only later versions of the controller have is a warning, any other unknown key info. A missing `clusterID` is a warning: the controller then tags load balancers with the default id `clusterid`, as it does in every cluster without the setting.",
     impact: "the setting has no effect, or the controller does not start; without `clusterID`, load balancers of several clusters carry the same cluster id",
     fix: "Correct the key; name the cluster with `clusterID`.",
     sources: &[

@@ -10,13 +10,13 @@ pub(super) const RULE: Rule = Rule {
     title: "a flag of the cloud controller has no effect",
     severity: RuleSeverity::depends(Severity::Warning, "warning; info for `--allow-untagged-cloud`"),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud of version 2 has a flag that it accepts and does not read: `--feature-gates` before 2.9.1 (the gates are those of the cloud configuration), or `--allow-untagged-cloud`, which is deprecated.",
+    condition: "Version 2 of the cloud controller of Alibaba Cloud has a flag that it accepts and ignores: `--feature-gates` before 2.9.1 (the gates are those of the cloud configuration), or the deprecated `--allow-untagged-cloud`.",
     impact: "the controller runs as if the flag were not there",
     fix: "Remove the flag; set gates as `featureGates` in the cloud configuration.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/config/controller_config.go#BindFlags, #LoadControllerConfig, v2.1.0 to v2.14.0",
     ],
-    example: "DaemonSet kube-system/cloud-controller-manager has `--feature-gates`, which version 2.8.0 accepts and does not read",
+    example: "DaemonSet kube-system/cloud-controller-manager has `--feature-gates`, which version 2.8.0 accepts and ignores",
     ..Rule::evidence(ALIBABA, check)
 };
 
@@ -38,7 +38,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             };
             let name = controller.name();
             let (name, version) = (text::printable(&name), version?);
-            let message = format!("{name} has `--{}`, which version {version} accepts and does not read", flag.name);
+            let message = format!("{name} has `--{}`, which version {version} accepts and ignores", flag.name);
             Some(on(controller, severity, &flag.place, message, fix).with_respect_to(flag.name.as_str()))
         });
         found.collect::<Vec<_>>()

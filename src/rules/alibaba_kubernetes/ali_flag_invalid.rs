@@ -10,10 +10,10 @@ use super::for_each_with_flags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-flag-invalid",
-    title: "the cloud controller exits at the value of a flag",
+    title: "a flag of the cloud controller has an invalid value",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud of version 2 has a flag with a value that is not of its type: a truth value (`--configure-cloud-routes`), a duration with a unit (`--route-reconciliation-period`), a whole number (`--concurrent-service-syncs`) or a number; or `--max-concurrent-actions` or `--max-throttling-retry-times` that is not positive.",
+    condition: "A flag of version 2 of the cloud controller of Alibaba Cloud has a value that does not parse as the type of the flag: a boolean (`--configure-cloud-routes`), a duration with a unit (`--route-reconciliation-period`), an integer (`--concurrent-service-syncs`) or a number; or `--max-concurrent-actions` or `--max-throttling-retry-times` is not positive.",
     impact: "it does not start: `invalid argument`, or `must be set to a positive integer`",
     fix: "Correct the value.",
     sources: &[

@@ -8,13 +8,13 @@ use super::{for_each_with_flags, from_two_on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-flag-removed",
-    title: "a flag that the cloud controller does not know",
+    title: "the cloud controller is started with a flag that its version does not have",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning for a flag that version 2 removed, before version 2 or if the version is not known",
+        "error; warning for a flag that version 2 removed, if the controller is older or its version is not known",
     ),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: one removed in version 2, such as `--address` or `--profiling` (a warning before that), `--feature-gates` from 2.9.1 on, `--sync-period` from 2.8.0 on, `--allocate-node-cidrs` before 2.2.0, `--max-concurrent-actions` before 2.11.2, `--enable-imdsv2` before 2.12.4, one of version 2 before it, such as `--controllers`, or one that no version has, such as a misspelt one.",
+    condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: a flag that version 2 removed, such as `--address` or `--profiling` (a warning on older versions); a flag of version 2 on version 1, such as `--controllers`; `--feature-gates` from 2.9.1 on; `--sync-period` from 2.8.0 on; `--allocate-node-cidrs` before 2.2.0; `--max-concurrent-actions` before 2.11.2; `--enable-imdsv2` before 2.12.4; or a flag of no version, such as a misspelt one.",
     impact: "it does not start: `unknown flag`",
     fix: "Remove the flag; for addresses use `--metrics-bind-addr` and `--health-probe-bind-addr`, for gates `featureGates` of the cloud configuration.",
     sources: &[

@@ -12,9 +12,9 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller lacks rights in Kubernetes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The ServiceAccount of version 2 of Alibaba Cloud's cloud controller is bound to roles, and none of them grants a right that its manifest has on nodes, Services, endpoints, events or leases in kube-system; also one to read endpointslices if the gate `EndpointSlice` of the cloud configuration is on, as it is from 2.9.1 on unless it is turned off. A role that was not given counts as one that allows it.",
+    condition: "The ServiceAccount of version 2 of the cloud controller of Alibaba Cloud is bound to roles, and none of them grants one of the rights that the manifest of the controller grants on nodes, Services, endpoints, events or leases in kube-system. With the feature gate `EndpointSlice` (on by default from 2.9.1 on), it needs to read endpointslices as well. A bound role that was not given is assumed to grant the right.",
     impact: "without leases it never becomes leader and does nothing; without the others its calls are refused (`forbidden`)",
-    fix: "Add the right to its ClusterRole: that of docs/examples/cloud-controller-manager.yml has all of them.",
+    fix: "Add the right to its ClusterRole. The ClusterRole in docs/examples/cloud-controller-manager.yml of kubernetes/cloud-provider-alibaba-cloud has all of them.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud deploy/v2/cloud-controller-manager.yaml",
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/cloud-controller-manager.yml",

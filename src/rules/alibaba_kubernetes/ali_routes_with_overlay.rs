@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the controller writes routes for Pods that a network plugin connects itself",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud writes routes, and a network plugin of the cluster carries the traffic of the Pods itself: flannel with a backend that encapsulates, Cilium with a tunnel, Calico whose first pool has IP-in-IP or VXLAN (`CALICO_IPV4POOL_IPIP` or `CALICO_IPV4POOL_VXLAN` is `Always`; pools themselves are not read), or the plugins of RKE2 and K3s that a configuration names.",
+    condition: "A cloud controller of Alibaba Cloud writes routes, and the network plugin of the cluster encapsulates the traffic of Pods: flannel with a backend that encapsulates, Cilium in tunnel mode, Calico with IP-in-IP or VXLAN in its default pool (`CALICO_IPV4POOL_IPIP` or `CALICO_IPV4POOL_VXLAN` is `Always`; IPPools are not read), or the plugin that a configuration of RKE2 or K3s selects.",
     impact: "each Node gets the condition `NetworkUnavailable` until its route exists, and takes an entry of the route table of the VPC. Nodes without `podCIDR`, or beyond the quota of entries, keep the taint",
     fix: "Start the controller with `--configure-cloud-routes=false`, or let routes alone connect the Pods (flannel with the backend `alloc`).",
     sources: &[

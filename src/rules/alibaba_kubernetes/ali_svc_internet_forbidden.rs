@@ -9,7 +9,7 @@ use crate::service_annotations::alibaba as annotations;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-internet-forbidden",
-    title: "a Service requests an internet-facing load balancer, and the cloud configuration forbids them",
+    title: "a Service requests an internet-facing load balancer, which the cloud configuration forbids",
     severity: RuleSeverity::depends(Severity::Error, "error; warning for a Service that has an address"),
     resources: &[ResourceKind::Service],
     condition: "A Service gets a Classic Load Balancer, its `…-loadbalancer-address-type` is absent or `internet`, and `disablePublicSLB` is true in the cloud configuration.",

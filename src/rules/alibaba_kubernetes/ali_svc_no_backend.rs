@@ -4,7 +4,8 @@ use crate::controller::ControllerVersion;
 use crate::kubernetes::Service;
 use crate::model::Answer;
 use crate::model::cloud_provider_alibaba::{
-    MASTER, TO_BE_DELETED, excluding_label, has_master_label, has_pods_as_backends, is_to_be_deleted, is_virtual,
+    MASTER, TO_BE_DELETED, assumes_nodes_as_backends, excluding_label, has_master_label, has_pods_as_backends,
+    is_to_be_deleted, is_virtual,
 };
 use crate::nodes::KubernetesNode;
 use crate::rules::ALIBABA;
@@ -15,7 +16,10 @@ use crate::rules::prelude::*;
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-no-backend",
     title: "no Node can be a backend of a Service",
-    severity: RuleSeverity::always(Severity::Error),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning without a cloud configuration, whose `serviceBackendType` may make pods the backends",
+    ),
     resources: &[ResourceKind::Service],
     condition: "The controller keeps a load balancer for a Service and excludes every Node: those with the label `node-role.kubernetes.io/master`, whatever its value (not `…/control-plane`), `node.kubernetes.io/exclude-from-external-load-balancers`, `alpha.service-controller.kubernetes.io/exclude-balancer` or `service.alibabacloud.com/exclude-node`, those that the cluster autoscaler is about to delete (from 2.4.0 on), those without the labels of `…-loadbalancer-backend-label`, those that are not Ready, and with `…-loadbalancer-remove-unscheduled-backend: on` those that are unschedulable. Skipped are Services whose backends are pods (`eni`), those that reuse a load balancer without `…-force-override-listeners`, and those that are being deleted.",
     impact: "the load balancer has no backends, and every connection to it fails",
@@ -72,8 +76,13 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             1 => "the only Node is".to_owned(),
             number => format!("all {number} Nodes are"),
         };
+        let (severity, more) = if assumes_nodes_as_backends(context.evidence, service) {
+            (Severity::Warning, " unless the cloud configuration, which was not given, makes pods the backends")
+        } else {
+            (Severity::Error, "")
+        };
         let message = format!(
-            "Service {} has no backends: {number} excluded ({})",
+            "Service {} has no backends{more}: {number} excluded ({})",
             text::printable(&name),
             text::list(&counts, 4)
         );
@@ -85,7 +94,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let advice = Fix::none("add a worker, or remove what excludes a Node that should serve traffic");
         let fix = commands.fold(advice, |fix, command| fix.untried(text::printable(&command)));
         let resource = ResourceRef::bare(ResourceKind::Service, &name);
-        found.push(Violation::new(Severity::Error, resource, message, fix).at(&service.place));
+        found.push(Violation::new(severity, resource, message, fix).at(&service.place));
     }
     CheckResult::counted(services.len(), found)
 }
@@ -196,6 +205,7 @@ fn reason<'s>(
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::finding::Severity;
     use crate::testing::lint;
 
     #[test]
@@ -235,6 +245,17 @@ spec:
         lint::fires(&RULE, DEFECT);
         let label = "annotations:\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-backend-label: pool=a";
         lint::fires(&RULE, &DEFECT.replace("node-role.kubernetes.io/master", "pool").replace("annotations:", label));
+    }
+
+    /// `serviceBackendType` may make pods the backends of every Service.
+    #[test]
+    fn without_a_cloud_configuration_it_is_a_warning() {
+        let severity = |objects: &str| lint::outcome(&RULE, objects).0[0].severity;
+        assert_eq!(severity(DEFECT), Severity::Warning);
+        let config = "---\nkind: ConfigMap\nmetadata:\n  name: cloud-config\n  namespace: kube-system\ndata:\n  cloud-config.conf: '{\"Global\": {\"clusterID\": \"prod\"}}'\n";
+        assert_eq!(severity(&format!("{DEFECT}{config}")), Severity::Error);
+        let stated = "    service.beta.kubernetes.io/backend-type: ecs\nspec:\n  type: LoadBalancer";
+        assert_eq!(severity(&DEFECT.replace("spec:\n  type: LoadBalancer", stated)), Severity::Error);
     }
 
     /// The label of masters stays: the manifests of the controller select its Nodes by it.

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a Service has Nodes as backends, and no node ports",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The controller keeps a load balancer for a Service with `allocateLoadBalancerNodePorts: false` and ports without `nodePort`, and its backends are Nodes. The cloud configuration must be given: `serviceBackendType` decides about them. Skipped are Services whose backends are pods (`eni`), and network load balancers with ranges of ports.",
+    condition: "The controller keeps a load balancer for a Service with `allocateLoadBalancerNodePorts: false` and ports without `nodePort`, and its backends are Nodes. Checked only if the cloud configuration was given: its `serviceBackendType` decides if Nodes or Pods are the backends. Skipped are Services whose backends are pods (`eni`), and network load balancers with ranges of ports.",
     impact: "the controller adds each Node with the port 0, which the API refuses: the load balancer has no backends",
     fix: "Remove `allocateLoadBalancerNodePorts: false`, or let pods be the backends (`service.beta.kubernetes.io/backend-type: eni` with Terway).",
     sources: &[

@@ -10,12 +10,12 @@ use super::{is_left_alone, resource, routed, routed_range};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-pod-cidr-holds-node",
-    title: "the address of a Node is in the pod network of one, and the controller writes routes",
+    title: "the address of a Node is within the `podCIDR` of a Node, and the controller writes routes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
     condition: "The controller writes routes to pod networks, and an internal address of a Node is in the range of `podCIDR` of it or of another Node.",
     impact: "the route to the Pods and the network of the vSwitch claim the same addresses: the API refuses the route, or a Pod gets the address of a Node",
-    fix: "Give the cluster a pod network outside the network of the VPC (`--cluster-cidr`), and let the Nodes register again.",
+    fix: "Choose a `--cluster-cidr` that does not overlap the CIDR block of the VPC, and delete the Node objects so that the kubelets register again: a `podCIDR` cannot be changed.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#syncTableRoutes",
         "Alibaba Cloud VPC documentation, Route tables: custom routes and the networks of vSwitches",

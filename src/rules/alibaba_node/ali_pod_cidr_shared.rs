@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
     condition: "The controller writes routes to pod networks, and two or more Nodes whose providerIDs name instances have the same range in `podCIDR`, or one has a range within that of another. Controllers before 2.4.0, which leave such routes in place, are skipped.",
-    impact: "each synchronisation deletes the route of one of them (of ranges within another, that of the smaller) and creates it again: pods on it are unreachable for minutes",
+    impact: "each sync of the routes deletes and creates again the route of one of the Nodes (the one with the smaller range, if one range contains the other): Pods on that Node are unreachable for minutes",
     fix: "Remove the Nodes but one and let them register again, so that each gets its own range.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#conflictWithNodes"],
     example: "2 Nodes have the podCIDR 172.16.1.0/24: worker-1, worker-2",

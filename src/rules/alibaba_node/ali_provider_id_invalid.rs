@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     ),
     resources: &[ResourceKind::Node],
     condition: "A providerID has no dot, names an invalid region, or belongs to another cloud. The prefix `alicloud://` is allowed unless the controller writes routes. The rule skips `ack-hybrid://`, and Nodes with the label `service.alibabacloud.com/exclude-node`, `service.beta.kubernetes.io/exclude-node`, `alibabacloud.com/lingjun-worker=true` or `type=virtual-kubelet`.",
-    impact: "load balancers with `externalTrafficPolicy: Cluster` no longer get backends from any Node: the controller abandons the whole group at the first Node that it cannot parse (one that is Ready and has no `node-role.kubernetes.io/master`). Up to v2.11 the sync of the Service fails, from v2.12 that of Network Load Balancers, while the groups of classic ones silently stay as they are. At the periodic sync one such Node can stop the whole batch of Nodes",
+    impact: "load balancers with `externalTrafficPolicy: Cluster` no longer get backends from any Node: the controller abandons the whole group at the first Node that it cannot parse (one that is Ready and has no `node-role.kubernetes.io/master`). Up to v2.11 the sync of the Service fails. From v2.12 on it fails for Network Load Balancers only; the server groups of Classic Load Balancers silently keep their backends. At the periodic sync one such Node can stop the whole batch of Nodes",
     fix: "The providerID of a Node cannot be changed: delete the Node and let the kubelet register with `--provider-id=REGION.INSTANCE`. Label a machine outside Alibaba Cloud with `service.alibabacloud.com/exclude-node`.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/util/helper.go#NodeFromProviderID",

@@ -9,10 +9,10 @@ pub(super) const RULE: Rule = Rule {
     title: "a controller cannot assume the RAM role of its ServiceAccount",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning for the audience, which a flag of the webhook may change",
+        "error; warning if only the audience does not match, since a flag of the webhook can change it",
     ),
     resources: &[ResourceKind::Workload],
-    condition: "A controller reads the RAM role that RRSA gives it (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, `ALIBABA_CLOUD_ROLE_ARN`), and the role does not exist, its trust policy admits no OIDC provider, or not the one that `ALIBABA_CLOUD_OIDC_PROVIDER_ARN` of the CSI driver names, or `oidc:sub` does not match `system:serviceaccount:NAMESPACE:NAME`: the CSI driver from 1.34.1, the cluster autoscaler from 1.32.0 with `REGION_ID` and a session name. A trust policy whose `oidc:aud` does not match `sts.aliyuncs.com`, the audience that the webhook requests by default, is a warning where an annotation names the role. The issuer is not judged. In several accounts, a role without account is not checked.",
+    condition: "A controller uses a RAM role by RRSA (`pod-identity.alibabacloud.com/role-name` on its ServiceAccount, or `ALIBABA_CLOUD_ROLE_ARN`), and one of these holds: the role does not exist; its trust policy admits no OIDC provider; it does not admit the provider in `ALIBABA_CLOUD_OIDC_PROVIDER_ARN` of the CSI driver; its `oidc:sub` does not match `system:serviceaccount:NAMESPACE:NAME`. Checked for the CSI driver from 1.34.1 and the cluster autoscaler from 1.32.0 (with `REGION_ID` and a session name). If an annotation names the role and `oidc:aud` does not match `sts.aliyuncs.com`, the default audience of the webhook, the finding is a warning. The issuer is not judged. If several accounts are audited, a role that is named without an account id is not checked.",
     impact: "`AssumeRoleWithOIDC` is refused, and so is every call of the controller",
     fix: "Create the role, or admit the ServiceAccount in its trust policy.",
     sources: &[

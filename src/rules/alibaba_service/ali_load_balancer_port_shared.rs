@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
     condition: "Two or more Services name the same load balancer with the annotation `…-loadbalancer-id`, each has `…-loadbalancer-force-override-listeners: true`, and they have a port in common with the same protocol. Services with `…-loadbalancer-protocol-port`, `…-loadbalancer-vgroup-port` or `…-loadbalancer-listener-port-range` are skipped.",
-    impact: "at each synchronisation the controller sets the listener to the backends of another Service: traffic reaches one of them in turn",
+    impact: "the Services overwrite the listener at each sync: traffic reaches only the Service that was synced last",
     fix: "Give the Services different ports or load balancers.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/listeners.go#buildActionsForListeners",

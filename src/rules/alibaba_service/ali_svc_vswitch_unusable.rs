@@ -10,10 +10,10 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer cannot be created in the vSwitch of a Service",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning for one zone alone if the zones of the API were not read",
+        "error; warning for a single zone if the zones with Network Load Balancers were not read",
     ),
     resources: &[ResourceKind::Service],
-    condition: "A Service gets a load balancer in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or one zone alone where the API has several (a warning if its zones were not read, and there are vSwitches in several). A Network Load Balancer that exists is moved to the vSwitches of `…-loadbalancer-zone-maps`: only those that it cannot have are reported there (in another VPC than the load balancer, in another zone, or missing).",
+    condition: "A Service gets a load balancer in vSwitches that [`tagaudit simulate`](simulate.md#alibaba-cloud) knows (`…-loadbalancer-vswitch-id`, `…-loadbalancer-zone-maps`, or `vswitchid` of the cloud configuration), and one of them is not in the region of the nodes, is in another VPC than they are, is in another zone than the annotation states, or has no free address; or a Network Load Balancer gets two vSwitches in one zone, or only one zone although Network Load Balancers are available in several (a warning if these zones were not read and there are vSwitches in several zones). A Network Load Balancer that exists is moved to the vSwitches of `…-loadbalancer-zone-maps`: only those that it cannot have are reported there (in another VPC than the load balancer, in another zone, or missing).",
     impact: "the API refuses the load balancer (as with `InvalidVSwitchId.NotFound` or `VSwitchAvailableIpNotExist`), and the Service stays pending or keeps the zones that it had; one zone alone is refused where the API supports several in the region",
     fix: "Name a vSwitch of the nodes' VPC that has free addresses, with its zone.",
     sources: &[

@@ -12,15 +12,15 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer cannot be created in the zones that a Service states",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A Service gets a new Classic Load Balancer, and `slb:DescribeAvailableResource` lists none with its kind of address in the zones of `…-loadbalancer-master-zoneid` and `…-loadbalancer-slave-zoneid`; or it gets a new Network Load Balancer, and `nlb:DescribeZones` does not list a zone of `…-loadbalancer-zone-maps`. A load balancer that exists may keep a zone that is no longer on sale.",
+    condition: "A Service gets a new Classic Load Balancer, and `slb:DescribeAvailableResource` does not list its address type for the zones in `…-loadbalancer-master-zoneid` and `…-loadbalancer-slave-zoneid`; or a Service gets a new Network Load Balancer, and at least one zone in `…-loadbalancer-zone-maps` is missing from `nlb:DescribeZones`. A load balancer that exists may keep a zone that is no longer on sale.",
     impact: "the API refuses the load balancer, and the Service stays pending",
-    fix: "State zones that the product has: `aliyun slb DescribeAvailableResource` and `aliyun nlb DescribeZones` list them.",
+    fix: "State zones in which the load balancer is available: `aliyun slb DescribeAvailableResource` and `aliyun nlb DescribeZones` list them.",
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/slb/loadbalancer.go#setRequest",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go#parseZoneMappings",
         "Alibaba Cloud SLB API, DescribeAvailableResource: only zones and kinds of addresses that are on sale; NLB API, DescribeZones",
     ],
-    example: "Service `shop/web` is to get a classic load balancer with primary zone cn-hangzhou-b, where none with an internet address is available",
+    example: "Service `shop/web` requests a classic load balancer with primary zone cn-hangzhou-b, where those with an internet address are not available",
     reads: &[
         Read::EcsDescribeInstances,
         Read::SlbDescribeLoadBalancers,
@@ -78,7 +78,7 @@ fn network(view: &RegionView<'_>, decision: &Decision) -> Option<Offer> {
     let refused = mappings.iter().find(|one| !offered.contains(&one.zone));
     Some(Offer::of(refused.map(|one| {
         let zone = text::printable(&one.zone);
-        format!("a network load balancer in {zone}, where none is available")
+        format!("a network load balancer in {zone}, where they are not available")
     })))
 }
 
@@ -113,7 +113,7 @@ fn classic(view: &RegionView<'_>, decision: &Decision, service: &Service) -> Opt
     let stated: Vec<String> =
         stated.into_iter().filter_map(|(kind, zone)| Some(format!("{kind} zone {}", text::printable(zone?)))).collect();
     let stated = stated.join(" and ");
-    Some(Offer::Refused(format!("a classic load balancer with {stated}, where none with {noun} is available")))
+    Some(Offer::Refused(format!("a classic load balancer with {stated}, where those with {noun} are not available")))
 }
 
 #[cfg(test)]

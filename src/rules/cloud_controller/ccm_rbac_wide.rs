@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller has full access to the cluster",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Workload],
-    condition: "The ServiceAccount of the AWS cloud controller is bound to rules that allow everything, such as those of `cluster-admin`, or the values of its chart replace the rules of its role (`clusterRoleRules`) by such rules.",
+    condition: "The ServiceAccount of the AWS cloud controller is bound to a role that allows everything, such as `cluster-admin`, or the values of its chart set `clusterRoleRules` to rules that do.",
     impact: "anyone who obtains its token is cluster admin",
     fix: "Bind it to the rules of the chart's ClusterRole.",
     sources: &["kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml"],

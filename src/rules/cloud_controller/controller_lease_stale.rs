@@ -14,15 +14,15 @@ pub(super) const RULE: Rule = Rule {
     title: "no Pod of the cloud controller is the leader",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The lease of a cloud controller in kube-system (`--leader-elect-resource-name`; `cloud-controller-manager` or, of Alibaba Cloud's controller, `ccm` by default) was renewed more than five minutes before the newest lease of kube-system.",
-    impact: "the controller does nothing: Nodes keep the taint `uninitialized`, and Services stay pending",
-    fix: "See the log of its Pods: they do not start, do not reach the API server, or may not update the lease.",
+    condition: "The Lease of the cloud controller in kube-system (`--leader-elect-resource-name`; by default `cloud-controller-manager`, for the controller of Alibaba Cloud `ccm`) was last renewed more than five minutes before the most recently renewed Lease in kube-system.",
+    impact: "the controller reconciles nothing: new Nodes keep the taint `node.cloudprovider.kubernetes.io/uninitialized`, and new Services of type LoadBalancer stay pending",
+    fix: "Check the status and the logs of its Pods: whether they start, reach the API server, and are allowed to update the Lease.",
     sources: &[
         "kubernetes/client-go tools/leaderelection/leaderelection.go#renew",
         "kubernetes/kubernetes staging/src/k8s.io/component-base/config/v1alpha1/defaults.go",
         "kubernetes/cloud-provider-alibaba-cloud pkg/config/runtime_config.go",
     ],
-    example: "lease `ccm` of DaemonSet kube-system/cloud-controller-manager was last renewed 2 hours before the newest lease of kube-system",
+    example: "Lease `ccm` of DaemonSet kube-system/cloud-controller-manager was last renewed 2 hours before the most recently renewed Lease in kube-system",
     lists: &[List::Leases],
     ..Rule::evidence(ANY_CLOUD, check)
 };
@@ -48,7 +48,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             continue;
         }
         let message = format!(
-            "lease `{}` of {} was last renewed {} before the newest lease of kube-system",
+            "Lease `{}` of {} was last renewed {} before the most recently renewed Lease in kube-system",
             text::printable(name),
             text::printable(&controller.name()),
             text::lasted(age)

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the AWS Load Balancer Controller cannot learn its VPC",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "The AWS Load Balancer Controller runs outside the host network without `--aws-vpc-id` and `--aws-vpc-tags`, and every node requires tokens of its metadata service with a hop limit of 1. A controller with a ready Pod is skipped, and one whose state is not known if a Service or an Ingress has a load balancer. A role of its ServiceAccount does not help: the VPC comes from the metadata service. Clusters whose Nodes are named by the id of their instance are skipped: the variable `NODENAME` names the instance to the controller there.",
+    condition: "The AWS Load Balancer Controller does not use the host network, has neither `--aws-vpc-id` nor `--aws-vpc-tags`, and every node requires IMDSv2 with a hop limit of 1. A controller with a ready Pod is skipped. If its state is not known, it is skipped if a Service or an Ingress has a load balancer. IRSA and EKS Pod Identity do not help: they provide credentials, and the controller reads the VPC id from the metadata service. Clusters whose Nodes have the id of their instance as name are skipped: the controller gets the id from the variable `NODENAME` there.",
     impact: "it does not start: `failed to introspect vpcID from EC2Metadata`",
     fix: "Set `--aws-vpc-id` and `--aws-region` (the values `vpcId` and `region` of the chart), run it on the host network, or set the hop limit to 2.",
     sources: &[

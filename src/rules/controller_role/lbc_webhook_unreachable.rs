@@ -11,8 +11,8 @@ pub(super) const RULE: Rule = Rule {
     title: "the API server cannot call the webhooks of the AWS Load Balancer Controller",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "A MutatingWebhookConfiguration has webhooks of the AWS Load Balancer Controller with `failurePolicy: Fail`, other than the one for Pods of labelled namespaces, and they name a Service that does not exist or does not have their port, or have no `caBundle` in a live cluster; or no Pod of the controller is ready. The Services of all namespaces must be given.",
-    impact: "the API server refuses what the webhooks match, such as new Services, Ingresses and TargetGroupBindings (`failed calling webhook`)",
+    condition: "A MutatingWebhookConfiguration has webhooks of the AWS Load Balancer Controller with `failurePolicy: Fail` (the one for Pods of labelled namespaces does not count), and one of these holds: their Service does not exist; it does not have their port; `caBundle` is empty in a live cluster; no Pod of the controller is ready. The Services of all namespaces must be given.",
+    impact: "the API server refuses the objects that the webhooks match, such as new Services and TargetGroupBindings (`failed calling webhook`), and Ingresses too if the Service is missing or no Pod is ready, since the validating webhooks name the same Service",
     fix: "Start the controller, or install its chart again: it creates the Service and the certificate of the webhooks.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller helm/aws-load-balancer-controller/templates/webhook.yaml",

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an Ingress names a class that the AWS Load Balancer Controller cannot use",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "An Ingress with annotations of the AWS Load Balancer Controller names an IngressClass that does not exist, one whose `controller` resembles `ingress.k8s.aws/alb`, or one of the controller whose `parameters` are not an IngressClassParams of `elbv2.k8s.aws` or name one that does not exist. Only kinds of which objects were given are compared, and only if Nodes were given: manifests may leave classes to other files.",
+    condition: "An Ingress with annotations of the AWS Load Balancer Controller names an IngressClass that does not exist, one whose `controller` is a misspelling of `ingress.k8s.aws/alb`, or one of the controller whose `parameters` name another kind than IngressClassParams of `elbv2.k8s.aws`, or an IngressClassParams that does not exist. A kind is checked only if objects of it and Nodes were given: manifests without Nodes may define the class in another file.",
     impact: "no load balancer is created for the Ingress (`invalid ingress class`)",
     fix: "Create the IngressClass or the IngressClassParams, or correct the name.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/ingress/class_loader.go#Load"],

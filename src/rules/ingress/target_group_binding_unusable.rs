@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a TargetGroupBinding names a target group that the AWS Load Balancer Controller cannot register in",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`targetGroupARN` of a TargetGroupBinding names a target group of another region than the nodes, or one that does not exist in their account and region; or its target type differs from `targetType`; or it registers instances and is in a VPC without nodes, or `serviceRef` names a Service of type ClusterIP. Bindings with `iamRoleArnToAssume` are skipped.",
+    condition: "`targetGroupARN` of a TargetGroupBinding names a target group of another region than the nodes, or one that does not exist in their account and region; or its target type differs from `targetType`. For the target type `instance` also: the target group is in a VPC without nodes, or `serviceRef` names a Service without node ports (type ClusterIP). Bindings with `iamRoleArnToAssume` are skipped.",
     impact: "no target is registered, and the load balancer has no backends",
     fix: "Correct `targetGroupARN`; for target type `instance`, use a Service with node ports.",
     sources: &[
