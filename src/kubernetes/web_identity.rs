@@ -151,35 +151,45 @@ impl Evidence {
         }
     }
 
-    /// Issuers of the tokens of ServiceAccounts, without `https://`, as the API servers are started with; empty if unknown.
+    /// Issuers of the tokens of ServiceAccounts, without `https://`, as the API servers are started with; empty if unknown. Of
+    /// several, a server writes the first into its tokens. IAM compares them with the provider as they are.
     /// Source: Kubernetes documentation, kube-apiserver, `--service-account-issuer`.
     #[must_use]
     pub fn token_issuers(&self) -> Vec<&str> {
         const FLAG: &str = "service-account-issuer";
-        let arguments = self
-            .arguments()
-            .iter()
-            .flat_map(|arguments| arguments.component_arguments(Component::ApiServer))
-            .filter(|argument| argument.name == FLAG)
-            .map(|argument| argument.value);
+        let all = self.arguments();
+        let of_arguments = all.iter().filter_map(|arguments| {
+            let mut given = arguments.component_arguments(Component::ApiServer).into_iter();
+            given.find(|argument| argument.name == FLAG).map(|argument| argument.value)
+        });
         // Control planes of other clusters are no static Pods, or run in other namespaces.
         let is_own = |workload: &&Workload| workload.is_static && workload.namespace == "kube-system";
-        let servers = self.workloads.iter().filter(is_own);
-        let servers = servers.flat_map(|workload| &workload.containers);
-        // kOps starts it through `/go-runner`, and RKE2 from an image of another name.
-        let name = Component::ApiServer.name();
-        let is_of_image = |image: &str| image.rsplit('/').next().is_some_and(|last| last.starts_with(name));
-        let servers = servers.filter(|container| container.program() == name || is_of_image(&container.image.value));
-        let words = servers.flat_map(|container| container.flag_values(FLAG));
-        let mut issuers: Vec<&str> = arguments
-            .chain(words)
-            // A recording of an earlier version hides it.
-            .filter(|issuer| !issuer.contains('*'))
-            .map(|issuer| issuer.strip_prefix("https://").unwrap_or(issuer).trim_end_matches('/'))
+        let containers = self.workloads.iter().filter(is_own).flat_map(|workload| &workload.containers);
+        let servers: Vec<&Container> = containers.filter(|container| starts_api_server(container)).collect();
+        let of_servers = servers.iter().filter_map(|container| container.flag_values(FLAG).next());
+        let mut issuers: Vec<&str> = of_arguments
+            .chain(of_servers)
+            .map(|issuer| issuer.strip_prefix("https://").unwrap_or(issuer))
             .filter(|issuer| !issuer.is_empty())
             .collect();
+        // A script or a variable may set another, and a recording of an earlier version hides it.
+        if servers.iter().any(|container| container.starts_shell())
+            || issuers.iter().any(|issuer| issuer.contains(['*', '$']))
+        {
+            return Vec::new();
+        }
         issuers.sort_unstable();
         issuers.dedup();
         issuers
     }
+}
+
+/// True for a container that starts an API server. kOps starts it through `/go-runner`, and RKE2 from an image of another
+/// name.
+fn starts_api_server(container: &Container) -> bool {
+    let name = Component::ApiServer.name();
+    let image = container.image.value.rsplit('/').next().unwrap_or_default();
+    let image = image.split(['@', ':']).next().unwrap_or_default();
+    let platform = image.strip_prefix(name).map(|rest| rest.trim_start_matches('-'));
+    container.program() == name || platform.is_some_and(|one| ["", "amd64", "arm64"].contains(&one))
 }

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a role trusts a ServiceAccount that does not exist",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Role],
-    condition: "The trust policy of a role admits web identities of the cluster (its OIDC provider is `--service-account-issuer`), and a value of `sub` matches no ServiceAccount. The ServiceAccounts of all namespaces must be given: those named `default` in `default`, `kube-public` and `kube-system` are among them.",
+    condition: "The trust policy of a role admits web identities of the cluster (its OIDC provider is `--service-account-issuer`), and a value of `sub` matches no ServiceAccount. Checked only if the ServiceAccounts of all namespaces were given: those named `default` in `default`, `kube-public`, `kube-system` and in the namespace of the value are among them, or the cluster was read live.",
     impact: "nobody uses this part of the trust policy, and anyone who may create a ServiceAccount of that name gets the permissions of the role",
     fix: "Correct the name in `sub`, or remove the value.",
     sources: &[
@@ -36,11 +36,19 @@ fn check(context: &Context<'_>) -> CheckResult {
     if issuers.is_empty() {
         return CheckResult::not_applicable("the issuer of the tokens of the cluster is not known");
     }
-    let accounts: BTreeSet<(&str, &str)> =
+    let mut accounts: BTreeSet<(&str, &str)> =
         evidence.service_accounts().map(|(namespace, name, _)| (namespace, name)).collect();
-    if !NAMESPACES.iter().all(|namespace| accounts.contains(&(*namespace, "default"))) {
+    let listed: BTreeSet<&str> =
+        accounts.iter().filter(|(_, name)| *name == "default").map(|(namespace, _)| *namespace).collect();
+    if !NAMESPACES.iter().all(|namespace| listed.contains(namespace)) {
         return CheckResult::not_applicable("the ServiceAccounts of all namespaces were not given");
     }
+    accounts.extend(evidence.workloads.iter().map(|one| (one.namespace.as_str(), one.service_account.as_str())));
+    // The list of a namespace without `default` was not given.
+    let is_decided = |subject: &String| {
+        let rest = subject.strip_prefix(SUBJECT_PREFIX).and_then(|rest| rest.split_once(':'));
+        evidence.is_whole || rest.is_some_and(|(namespace, _)| listed.contains(namespace))
+    };
     let subjects: BTreeSet<String> =
         accounts.iter().map(|(namespace, name)| format!("{SUBJECT_PREFIX}{namespace}:{name}")).collect();
     let roles = context.view.inventory.accounts.iter().flat_map(|account| &account.roles);
@@ -48,11 +56,15 @@ fn check(context: &Context<'_>) -> CheckResult {
     let mut found = Vec::new();
     for role in roles {
         let Some(unmet) = unmet_subjects(role, &issuers, &subjects) else { continue };
+        let decided: Vec<&String> = unmet.iter().filter(|subject| is_decided(subject)).collect();
+        if decided.is_empty() && !unmet.is_empty() {
+            continue;
+        }
         checked += 1;
-        for subject in unmet {
-            let (name, shown) = (text::printable(&role.name), text::printable(&subject));
+        for subject in decided {
+            let (name, shown) = (text::printable(&role.name), text::printable(subject));
             let message = format!("role `{name}` trusts `{shown}`, and the cluster has no such ServiceAccount");
-            let fix = match moved(&subject, &accounts) {
+            let fix = match moved(subject, &accounts) {
                 Some((namespace, own)) => {
                     let right = format!("{SUBJECT_PREFIX}{namespace}:{own}");
                     format!(
@@ -63,7 +75,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 None => "correct the name, or remove the value from the trust policy".to_owned(),
             };
             let violation = Violation::new(Severity::Info, role_reference(role), message, Fix::none(fix));
-            found.push(violation.with_respect_to(&subject));
+            found.push(violation.with_respect_to(subject));
         }
     }
     if checked == 0 {
@@ -114,6 +126,10 @@ metadata: {name: default, namespace: default}
 ---
 apiVersion: v1
 kind: ServiceAccount
+metadata: {name: default, namespace: shop}
+---
+apiVersion: v1
+kind: ServiceAccount
 metadata: {name: app, namespace: shop}
 ";
 
@@ -137,10 +153,9 @@ metadata: {name: app, namespace: shop}
     fn fires() {
         for (operator, value) in [
             ("StringEquals", "shop:application"),
-            ("StringEquals", "store:app"),
             // A pattern is a name here.
             ("StringEquals", "shop:*"),
-            ("StringLike", "store:*"),
+            ("StringLike", "shop:web-*"),
             ("StringEqualsIfExists", "shop:application"),
         ] {
             aws::fires(&RULE, |c| trusting(c, &subject(operator, value), ISSUER));
@@ -151,9 +166,43 @@ metadata: {name: app, namespace: shop}
         aws::fires(&RULE, |c| trusting(c, &two, ISSUER));
     }
 
+    /// Its ServiceAccounts may be in a file that was not given.
+    #[test]
+    fn a_namespace_without_accounts_is_missing_in_a_live_cluster_alone() {
+        for value in ["store:app", "store:*"] {
+            let condition = subject("StringLike", value);
+            aws::does_not_apply(&RULE, |c| trusting(c, &condition, ISSUER));
+            aws::fires(&RULE, |c| {
+                trusting(c, &condition, ISSUER);
+                c.is_live = true;
+            });
+        }
+        // A workload uses it.
+        aws::silent(&RULE, |c| {
+            trusting(c, &subject("StringEquals", "shop:web"), ISSUER);
+            let workload = "---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  template:
+    spec:
+      serviceAccountName: web
+      containers: [{name: web, image: web}]
+";
+            c.manifests = format!("{CLUSTER}{workload}").leak();
+        });
+    }
+
     #[test]
     fn a_name_of_another_namespace_is_proposed() {
-        let fix = |value: &str| aws::only_fix(&RULE, |c| trusting(c, &subject("StringEquals", value), ISSUER)).summary;
+        let fix = |value: &str| {
+            let fix = aws::only_fix(&RULE, |c| {
+                trusting(c, &subject("StringEquals", value), ISSUER);
+                c.is_live = true;
+            });
+            fix.summary
+        };
         assert_eq!(
             fix("store:app"),
             "write `system:serviceaccount:shop:app`, if this ServiceAccount is intended, or remove the value"
@@ -173,13 +222,45 @@ metadata: {name: app, namespace: shop}
         }
     }
 
+    /// IAM compares issuers as they are, and tokens have the first one.
+    #[test]
+    fn another_issuer_is_that_of_another_cluster() {
+        let unused = subject("StringEquals", "shop:application");
+        let issuer = "https://oidc.example.com/prod]";
+        for other in [
+            "https://oidc.example.com/prod/]",
+            "https://new.example.com, --service-account-issuer=https://oidc.example.com/prod]",
+            "'https://$(HOST)/prod']",
+        ] {
+            aws::does_not_apply(&RULE, |c| {
+                trusting(c, &unused, ISSUER);
+                c.manifests = CLUSTER.replace(issuer, other).leak();
+            });
+        }
+        aws::fires(&RULE, |c| {
+            trusting(c, &unused, ISSUER);
+            let second = "https://oidc.example.com/prod, --service-account-issuer=https://old.example.com]";
+            c.manifests = CLUSTER.replace(issuer, second).leak();
+        });
+        for (from, to) in [
+            ("kube-apiserver:v1", "kube-apiserver-proxy:v1"),
+            ("[kube-apiserver, ", "[sh, -c, 'exec kube-apiserver \"$@\"', --, "),
+        ] {
+            aws::does_not_apply(&RULE, |c| {
+                trusting(c, &unused, ISSUER);
+                let command = if to.contains("proxy") { "[kube-apiserver-proxy, " } else { "[kube-apiserver, " };
+                c.manifests = CLUSTER.replace("[kube-apiserver, ", command).replace(from, to).leak();
+            });
+        }
+    }
+
     /// The command of the API server as kubeadm, RKE2 and kOps write it.
     #[test]
     fn the_issuer_comes_from_the_pod_of_the_api_server() {
         const COMMAND: &str = "command: [kube-apiserver, --service-account-issuer=https://oidc.example.com/prod]";
         assert!(CLUSTER.contains(COMMAND));
         for command in [
-            "image: docker.io/rancher/hardened-kubernetes:v1.33.1\n    command: [kube-apiserver]\n    args: [--v=2, --service-account-issuer, 'https://oidc.example.com/prod/']",
+            "image: docker.io/rancher/hardened-kubernetes:v1.33.1\n    command: [kube-apiserver]\n    args: [--v=2, --service-account-issuer, 'https://oidc.example.com/prod']",
             "command: [/go-runner]\n    args: [--also-stdout, /usr/local/bin/kube-apiserver, --service-account-issuer=https://oidc.example.com/prod]",
         ] {
             aws::fires(&RULE, |c| {
