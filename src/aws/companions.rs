@@ -7,7 +7,7 @@ use crate::aws::web_identity::{is_for_service_account, names_pod_identity, trust
 use crate::aws::{Account, Role};
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, NeededAction, Trigger, identify};
 use crate::controller::{ControllerVersion, is_in_span, label};
-use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind, is_false};
+use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind, is_false, is_true};
 use crate::nodes::KubernetesNode;
 use crate::policy::Environment;
 
@@ -82,6 +82,14 @@ impl CompanionRun<'_> {
         values
     }
 
+    /// Value that the arguments give a feature gate; `None` if they give none.
+    pub(crate) fn gate(&self, name: &str) -> Option<bool> {
+        let given = self.arguments("feature-gates").into_iter().flat_map(|gates| gates.split(','));
+        let values = given.filter_map(|gate| gate.split_once('=')).filter(|(gate, _)| gate.trim() == name);
+        let value = values.map(|(_, value)| value.trim()).next_back()?;
+        if is_true(value) { Some(true) } else { is_false(value).then_some(false) }
+    }
+
     /// True if all arguments are known: neither a shell nor a template adds others.
     pub(crate) fn knows_arguments(&self) -> bool {
         !self.container.starts_shell() && !self.container.words.iter().any(|word| word.value.contains("{{"))
@@ -111,9 +119,9 @@ impl CompanionRun<'_> {
         view: &ClusterView<'_>,
         objects: ObjectUse,
     ) -> Vec<&'static NeededAction> {
-        let gates = self.arguments("feature-gates");
-        let has = |gate: &str| gates.iter().any(|gates| gates.split(',').any(|one| one.trim() == gate));
-        let is_on = |gate: &str| has(&format!("{gate}=true"));
+        let is_on = |gate: &str| self.gate(gate) == Some(true);
+        // The arguments in a script are not known.
+        let may_be_off = |gate: &str| !self.knows_arguments() || self.gate(gate) == Some(false);
         // The arguments in a script are not known.
         let is_off = |switch: &str| self.container.starts_shell() || self.argument(switch).is_some_and(is_false);
         let is_made = |needed: &&NeededAction| {
@@ -145,12 +153,7 @@ impl CompanionRun<'_> {
                         self.setting("ENABLE_IPv4", is_default) == Some(true)
                     }
                     Trigger::Ipv6 => self.setting("ENABLE_IPv6", false) == Some(true),
-                    // The arguments in a script are not known.
-                    Trigger::NoRoleTags => {
-                        lacks_role_tags(view)
-                            && !self.container.starts_shell()
-                            && !has("SubnetDiscoveryByReachability=false")
-                    }
+                    Trigger::NoRoleTags => lacks_role_tags(view) && !may_be_off("SubnetDiscoveryByReachability"),
                     Trigger::NotIsolated => !is_isolated(view),
                     Trigger::IngressPath => objects.has_paths,
                     Trigger::WebAcl => objects.has_web_acl && !is_off("enable-wafv2"),
@@ -158,9 +161,8 @@ impl CompanionRun<'_> {
                     Trigger::WebAclName => objects.has_web_acl_name && !is_off("enable-wafv2"),
                     Trigger::WebAclOfClass => objects.has_web_acl_of_class && !is_off("enable-wafv2"),
                     Trigger::Cognito => objects.has_cognito,
-                    Trigger::Capacity => objects.has_capacity && !has("LBCapacityReservation=false"),
+                    Trigger::Capacity => objects.has_capacity && !may_be_off("LBCapacityReservation"),
                     Trigger::Certificates => objects.has_certificates,
-                    Trigger::Shield => objects.has_shield && !is_off("enable-shield"),
                     Trigger::AnyWebAcl => objects.exists && !is_isolated(view) && !is_off("enable-wafv2"),
                 }
         };
@@ -198,8 +200,6 @@ pub(crate) struct ObjectUse {
     pub(crate) has_capacity: bool,
     /// One, or a Service of the controller, has several certificates.
     pub(crate) has_certificates: bool,
-    /// One asks for protection by AWS Shield Advanced.
-    pub(crate) has_shield: bool,
     /// A Service is that of the AWS Load Balancer Controller.
     pub(crate) has_services: bool,
     /// An `EC2NodeClass` names a role, for which Karpenter creates an instance profile.

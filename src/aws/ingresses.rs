@@ -2,10 +2,10 @@
 //! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
 //! `pkg/ingress/model_build_load_balancer.go`.
 
-use crate::aws::companions::{ObjectUse, companions};
+use crate::aws::companions::{CompanionRun, ObjectUse, companions};
 use crate::controller::companion::Companion;
 use crate::finding::ResourceRef;
-use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place, Service, is_true};
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place, Service};
 use crate::resource::ResourceKind;
 
 /// Prefix of the annotations of the controller.
@@ -38,8 +38,7 @@ impl<'e> AlbIngress<'e> {
 
     /// Entries of an annotation that is a list.
     pub(crate) fn list(&self, name: &str) -> Vec<&'e str> {
-        let text = self.annotation(name).unwrap_or_default();
-        text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect()
+        entries(self.annotation(name).unwrap_or_default())
     }
 
     pub(crate) fn place(&self, name: &str) -> Place {
@@ -65,9 +64,61 @@ impl<'e> AlbIngress<'e> {
         }
     }
 
+    /// Number of certificates that are stated, by its class or else by itself; `None` if the parameters of its class were not
+    /// given.
+    /// Source: `pkg/ingress/model_build_listener.go#computeIngressExplicitTLSCertARNs`.
+    fn certificates(&self) -> Option<usize> {
+        let of_class = match self.parameters {
+            Some(Parameters::Unknown) => return None,
+            Some(Parameters::Given(parameters)) => parameters.items(&["spec", "certificateArn"]).count(),
+            None => 0,
+        };
+        Some(if of_class > 0 { of_class } else { self.list("certificate-arn").len() })
+    }
+
+    /// True if it certainly has an HTTPS listener: one of `listen-ports`, or the default with a certificate.
+    /// Source: `pkg/ingress/model_build_listener.go#computeIngressListenPorts`.
+    fn has_https(&self) -> bool {
+        match self.annotation("listen-ports").filter(|ports| !ports.is_empty()) {
+            Some(ports) => ports.contains("\"HTTPS\""),
+            None => self.certificates() > Some(0),
+        }
+    }
+
+    /// True if a backend is behind an authentication by Amazon Cognito. The Service decides before the Ingress.
+    /// Source: `pkg/ingress/enhanced_backend_builder.go#buildAuthConfig`.
+    fn authenticates_by_cognito(&self, evidence: &Evidence) -> bool {
+        let namespace = self.object.text(&["metadata", "namespace"]).unwrap_or("default");
+        let rules = self.object.items(&["spec", "rules"]);
+        let paths = rules.flat_map(|rule| rule.items(&["http", "paths"]));
+        let names = paths.filter_map(|path| path.text(&["backend", "service", "name"]));
+        let mut names = names.chain(self.object.text(&["spec", "defaultBackend", "service", "name"]));
+        let stated = |name: &str| {
+            let mut services = evidence.services.iter().flatten();
+            let service = services.find(|service| service.namespace == namespace && service.name == name);
+            service.and_then(|service| service.annotations.get(&format!("{PREFIX}auth-type"))).map(String::as_str)
+        };
+        names.any(|name| stated(name).or(self.annotation("auth-type")) == Some("cognito"))
+    }
+
+    /// True if it, or its class, reserves capacity.
+    /// Source: `pkg/ingress/model_build_load_balancer.go#buildLoadBalancerMinimumCapacity`.
+    fn has_capacity(&self) -> bool {
+        let of_class = match self.parameters {
+            Some(Parameters::Given(parameters)) => parameters.at(&["spec", "minimumLoadBalancerCapacity"]).is_some(),
+            Some(Parameters::Unknown) | None => false,
+        };
+        of_class || !self.list("minimum-load-balancer-capacity").is_empty()
+    }
+
     pub(crate) fn reference(&self) -> ResourceRef {
         ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{}", self.name))
     }
+}
+
+/// Entries of a value that is a list.
+fn entries(text: &str) -> Vec<&str> {
+    text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect()
 }
 
 /// `NAMESPACE/NAME` of an object.
@@ -81,16 +132,18 @@ pub(crate) fn is_deleted(object: Object<'_>) -> bool {
     object.at(&["metadata", "deletionTimestamp"]).is_some()
 }
 
+/// The one AWS Load Balancer Controller of the evidence. None of several: they may share the Ingresses and Services.
+fn only_controller(evidence: &Evidence) -> Option<CompanionRun<'_>> {
+    let mut all = companions(evidence).into_iter().filter(|run| run.row.companion == Companion::LoadBalancerController);
+    all.next().filter(|_| all.next().is_none())
+}
+
 /// Ingresses that the one AWS Load Balancer Controller of the evidence serves: by their class, or by the legacy
 /// annotation with the default of `--ingress-class`.
 pub(crate) fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
     let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
     let named = |object: &Object<'_>, name: &str| object.text(&["metadata", "name"]) == Some(name);
-    let controllers = companions(evidence).into_iter();
-    let controllers: Vec<_> =
-        controllers.filter(|run| run.row.companion == Companion::LoadBalancerController).collect();
-    // Several controllers may share the Ingresses.
-    let [only] = controllers.as_slice() else { return Vec::new() };
+    let Some(only) = only_controller(evidence) else { return Vec::new() };
     let own_class = only.argument("ingress-class").unwrap_or("alb");
     let watched = only.argument("watch-namespace").filter(|name| !name.is_empty());
     let found = objects(DocumentKind::Ingress).filter_map(|object| {
@@ -132,14 +185,13 @@ pub(crate) fn object_use(evidence: &Evidence) -> ObjectUse {
         _ => false,
     };
     let classes = || evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(Document::object);
-    let of_services = |name: &str| {
-        let key = format!("service.beta.kubernetes.io/aws-load-balancer-{name}");
-        let services = evidence.services.iter().flatten().filter(|service| is_of_load_balancer_controller(service));
-        services.filter_map(move |service| service.annotations.get(&key).map(String::as_str))
+    let reconciled = services_of_only_controller(evidence);
+    let of_service = |service: &Service, name: &str| {
+        let stated = service.annotations.get(&format!("service.beta.kubernetes.io/aws-load-balancer-{name}"));
+        stated.map(|value| entries(value).len()).unwrap_or_default()
     };
-    let is_set = |value: &str| !value.trim().is_empty();
-    // The first certificate is that of the listener itself.
-    let is_list = |value: &str| value.split(',').filter(|arn| is_set(arn)).count() > 1;
+    // A listener of UDP has no certificates.
+    let has_tcp = |service: &Service| service.ports.iter().any(|port| port.protocol != "UDP");
     let has = |name: &str| all.iter().any(|one| one.annotation(name).is_some_and(is_web_acl));
     ObjectUse {
         exists: !all.is_empty(),
@@ -148,17 +200,29 @@ pub(crate) fn object_use(evidence: &Evidence) -> ObjectUse {
         has_web_acl_arn: has("wafv2-acl-arn"),
         has_web_acl_name: has("wafv2-acl-name") || all.iter().any(|one| of_class(one, "wafv2AclName")),
         has_web_acl_of_class: all.iter().any(|one| of_class(one, "wafv2AclArn")),
-        has_cognito: all.iter().any(|one| one.annotation("auth-type") == Some("cognito")),
-        has_capacity: all.iter().any(|one| one.annotation("minimum-load-balancer-capacity").is_some_and(is_set))
-            || of_services("minimum-load-balancer-capacity").any(is_set),
-        has_certificates: all.iter().any(|one| one.annotation("certificate-arn").is_some_and(is_list))
-            || of_services("ssl-cert").any(is_list),
-        has_shield: all.iter().any(|one| one.annotation("shield-advanced-protection").is_some_and(is_true)),
+        has_cognito: all.iter().any(|one| one.has_https() && one.authenticates_by_cognito(evidence)),
+        has_capacity: all.iter().any(AlbIngress::has_capacity)
+            || reconciled.iter().any(|service| of_service(service, "minimum-load-balancer-capacity") > 0),
+        // The first certificate is that of the listener itself.
+        has_certificates: all.iter().any(|one| one.has_https() && one.certificates() > Some(1))
+            || reconciled.iter().any(|service| has_tcp(service) && of_service(service, "ssl-cert") > 1),
         has_services: evidence.services.iter().flatten().any(is_of_load_balancer_controller),
         has_class_role: classes().any(|class| class.text(&["spec", "role"]).is_some_and(|role| !role.is_empty())),
         has_ami_alias: classes()
             .any(|class| class.items(&["spec", "amiSelectorTerms"]).any(|term| term.text(&["alias"]).is_some())),
     }
+}
+
+/// Services whose load balancers the one AWS Load Balancer Controller of the evidence certainly keeps.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/config/feature_gates.go`, `EnableServiceController`.
+fn services_of_only_controller(evidence: &Evidence) -> Vec<&Service> {
+    let only = only_controller(evidence).filter(CompanionRun::knows_arguments);
+    let Some(only) = only.filter(|only| only.gate("EnableServiceController") != Some(false)) else {
+        return Vec::new();
+    };
+    let watched = only.argument("watch-namespace").filter(|name| !name.is_empty());
+    let services = evidence.services.iter().flatten().filter(|service| is_of_load_balancer_controller(service));
+    services.filter(|service| watched.is_none_or(|watched| watched == service.namespace)).collect()
 }
 
 /// True for a Service that only the AWS Load Balancer Controller takes.

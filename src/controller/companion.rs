@@ -67,8 +67,6 @@ pub(crate) enum Trigger {
     Capacity,
     /// An Ingress or a Service has more than one certificate.
     Certificates,
-    /// An Ingress asks for protection by AWS Shield Advanced.
-    Shield,
     /// There is an Ingress, and `--enable-wafv2` is not off: its web ACL is read whether it names one or not.
     AnyWebAcl,
 }
@@ -193,10 +191,6 @@ const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
     NeededAction { trigger: Trigger::Capacity, ..since("elasticloadbalancing:ModifyCapacityReservation", (2, 11, 0)) },
     // Source: `pkg/deploy/elbv2/listener_manager.go#updateSDKListenerWithExtraCertificates`.
     only("elasticloadbalancing:AddListenerCertificates", Trigger::Certificates),
-    // Sources: `pkg/deploy/shield/protection_manager.go`, `#IsSubscribed`, `#CreateProtection`, `#GetProtection`.
-    only("shield:CreateProtection", Trigger::Shield),
-    only("shield:DescribeProtection", Trigger::Shield),
-    only("shield:GetSubscriptionState", Trigger::Shield),
     NeededAction {
         trigger: Trigger::Gate("EnableCertificateManagement"),
         ..since("acm:RequestCertificate", (3, 3, 0))
@@ -462,7 +456,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 45] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 44] = [
     "alibaba-cloud-config-file",
     "alibaba-cloud-zone-type",
     "aws-assume-role",
@@ -484,7 +478,6 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 45] = [
     "dry-run",
     "enable-backend-security-group",
     "enable-manage-backend-security-group-rules",
-    "enable-shield",
     "enable-sqs-termination-draining",
     "enable-wafv2",
     "external-managed-tags",

@@ -264,32 +264,128 @@ metadata:
     /// Annotations by which the controller calls more than it does for a plain Ingress.
     #[test]
     fn features_of_an_ingress_need_their_actions() {
-        const COGNITO: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/auth-type: cognito\n");
-        const OIDC: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/auth-type: oidc\n");
+        const COGNITO: &str = ingress!(
+            world!("v2.13.4"),
+            "    alb.ingress.kubernetes.io/auth-type: cognito\n    alb.ingress.kubernetes.io/certificate-arn: arn:a\n"
+        );
         const CAPACITY: &str = ingress!(
             world!("v2.13.4"),
             "    alb.ingress.kubernetes.io/minimum-load-balancer-capacity: CapacityUnits=1000\n"
         );
-        const BEFORE: &str = ingress!(
-            world!("v2.10.1"),
-            "    alb.ingress.kubernetes.io/minimum-load-balancer-capacity: CapacityUnits=1000\n"
+        const CERTIFICATES: &str =
+            ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/certificate-arn: arn:a,arn:b\n");
+        const HTTP: (&str, &str) = (
+            "    alb.ingress.kubernetes.io/certificate-arn",
+            "    alb.ingress.kubernetes.io/listen-ports: '[{\"HTTP\":80}]'\n    alb.ingress.kubernetes.io/certificate-arn",
         );
-        const TWO: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/certificate-arn: arn:a,arn:b\n");
-        const ONE: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/certificate-arn: arn:a\n");
-        const SHIELD: &str =
-            ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/shield-advanced-protection: 'true'\n");
-        const UNPROTECTED: &str =
-            ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/shield-advanced-protection: 'false'\n");
-        for (action, asked, plain) in [
-            ("cognito-idp:DescribeUserPoolClient", COGNITO, OIDC),
-            ("elasticloadbalancing:ModifyCapacityReservation", CAPACITY, BEFORE),
-            ("elasticloadbalancing:AddListenerCertificates", TWO, ONE),
-            ("shield:CreateProtection", SHIELD, UNPROTECTED),
+        const OFF: (&str, &str) =
+            ("- --cluster-name", "- --feature-gates=LBCapacityReservation=False\n        - --cluster-name");
+        for (action, asked, changes) in [
+            ("cognito-idp:DescribeUserPoolClient", COGNITO, vec![("cognito", "oidc"), HTTP]),
+            ("elasticloadbalancing:ModifyCapacityReservation", CAPACITY, vec![("v2.13.4", "v2.10.1"), OFF]),
+            ("elasticloadbalancing:AddListenerCertificates", CERTIFICATES, vec![("arn:a,arn:b", "arn:a"), HTTP]),
         ] {
             aws::silent(&RULE, |c| with_ingress(c, asked, action, action));
             aws::fires(&RULE, |c| with_ingress(c, asked, action, "ec2:DescribeTags"));
-            aws::silent(&RULE, |c| with_ingress(c, plain, action, "ec2:DescribeTags"));
+            for (from, to) in changes {
+                assert!(asked.contains(from), "{from}");
+                let changed: &'static str = asked.replace(from, to).leak();
+                aws::silent(&RULE, |c| with_ingress(c, changed, action, "ec2:DescribeTags"));
+            }
         }
+    }
+
+    /// Checks that the published policy without an action is a finding, or none.
+    #[track_caller]
+    fn found(action: &str, manifests: String, is_found: bool) {
+        let manifests: &'static str = manifests.leak();
+        let change = |c: &mut aws::Cluster| with_ingress(c, manifests, action, "ec2:DescribeTags");
+        if is_found {
+            aws::fires(&RULE, change);
+        } else {
+            aws::silent(&RULE, change);
+        }
+    }
+
+    /// The Service decides about authentication before the Ingress, and the class about certificates and capacity.
+    #[test]
+    fn services_and_classes_state_features_before_an_ingress() {
+        const COGNITO: &str = "cognito-idp:DescribeUserPoolClient";
+        const PLAIN: &str = ingress!(world!("v2.13.4"), "    alb.ingress.kubernetes.io/certificate-arn: arn:a\n");
+        let service = |kind: &str| {
+            format!(
+                "---
+apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  namespace: shop
+  annotations: {{alb.ingress.kubernetes.io/auth-type: {kind}}}
+spec: {{type: NodePort, ports: [{{port: 80, nodePort: 30080}}]}}
+"
+            )
+        };
+        found(COGNITO, format!("{PLAIN}{}", service("cognito")), true);
+        let asked = PLAIN.replace(
+            "/certificate-arn: arn:a",
+            "/certificate-arn: arn:a\n    alb.ingress.kubernetes.io/auth-type: cognito",
+        );
+        found(COGNITO, asked.clone(), true);
+        found(COGNITO, format!("{asked}{}", service("none")), false);
+
+        let class = |parameters: &str| {
+            format!(
+                "---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {{name: alb}}
+spec:
+  controller: ingress.k8s.aws/alb
+  parameters: {{apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: own}}
+---
+apiVersion: elbv2.k8s.aws/v1beta1
+kind: IngressClassParams
+metadata: {{name: own}}
+spec: {{{parameters}}}
+"
+            )
+        };
+        let of_class = |annotation: &str, parameters: &str| {
+            let named = PLAIN.replace("  rules:", "  ingressClassName: alb\n  rules:").replace("arn:a\n", annotation);
+            format!("{named}{}", class(parameters))
+        };
+        const ADD: &str = "elasticloadbalancing:AddListenerCertificates";
+        found(ADD, of_class("arn:a\n", "certificateArn: [arn:a, arn:b]"), true);
+        found(ADD, of_class("arn:a,arn:b\n", "certificateArn: [arn:a]"), false);
+        const RESERVE: &str = "elasticloadbalancing:ModifyCapacityReservation";
+        found(RESERVE, of_class("arn:a\n", "minimumLoadBalancerCapacity: {capacityUnits: 1000}"), true);
+        found(RESERVE, of_class("arn:a\n", "scheme: internal"), false);
+    }
+
+    #[test]
+    fn a_service_that_the_controller_leaves_alone_needs_nothing() {
+        const ADD: &str = "elasticloadbalancing:AddListenerCertificates";
+        let service = "---
+apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  namespace: shop
+  annotations: {service.beta.kubernetes.io/aws-load-balancer-ssl-cert: 'arn:a,arn:b'}
+spec:
+  type: LoadBalancer
+  loadBalancerClass: service.k8s.aws/nlb
+  ports: [{port: 443, nodePort: 30443}]
+";
+        let given = format!("{WORLD}{service}");
+        let argument =
+            |argument: &str| given.replace("- --cluster-name", &format!("- {argument}\n        - --cluster-name"));
+        let run = |manifests: String, is_found: bool| found(ADD, manifests, is_found);
+        run(given.clone(), true);
+        run(argument("--watch-namespace=shop"), true);
+        run(argument("--watch-namespace=other"), false);
+        run(argument("--feature-gates=EnableServiceController=false"), false);
+        run(given.replace("port: 443,", "port: 443, protocol: UDP,"), false);
     }
 
     /// Up to v2.8.1 the web ACL of every Application Load Balancer is read, later that of one with the annotation.
