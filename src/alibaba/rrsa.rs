@@ -3,7 +3,7 @@
 //! AliyunContainerService/ack-pod-identity-webhook README.
 
 use crate::controller::alibaba_companion::AlibabaCompanion;
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{ANY_SUBJECT, Evidence, SUBJECT_PREFIX};
 use crate::policy::{
     self, Caller, Catalogue, Context, ContextValue, Decision, Document, Effect, Environment, EscalationPath, Need,
     PreparedPolicies, RAM, Statement,
@@ -245,9 +245,6 @@ fn values(statement: &Statement, key: &str) -> Vec<String> {
 /// services" (`oidc:aud`).
 const AUDIENCE: &str = "sts.aliyuncs.com";
 
-/// A ServiceAccount that no cluster has: what admits it admits every ServiceAccount.
-const ANY_SUBJECT: &str = "system:serviceaccount:tagaudit-any:tagaudit-any";
-
 /// The first OIDC provider of which a trust policy admits every ServiceAccount, with the issuer and the audience that it
 /// states.
 fn open_provider(document: &Document) -> Option<String> {
@@ -279,7 +276,7 @@ fn token(statement: &Statement, subject: &str, audience: Option<&str>) -> Contex
 /// Reason why a trust policy certainly does not admit the ServiceAccount of a controller. The issuer of its token is not
 /// known: that of the statement is assumed. So is the audience, unless the webhook requests the token.
 fn refusal(document: &Document, run: &CompanionRun<'_>, source: RoleSource) -> Option<Refusal> {
-    let subject = format!("system:serviceaccount:{}:{}", run.workload.namespace, run.workload.service_account);
+    let subject = format!("{SUBJECT_PREFIX}{}:{}", run.workload.namespace, run.workload.service_account);
     let mut named = Vec::new();
     let mut others = Vec::new();
     let mut audiences = Vec::new();

@@ -68,18 +68,7 @@ impl CompanionRun<'_> {
     /// Values of an argument that may be repeated, as they are written.
     pub(crate) fn arguments(&self, name: &str) -> Vec<&str> {
         debug_assert!(CHECKED_ARGUMENTS.contains(&name), "a recording has no `--{name}`");
-        let mut words = self.container.words.iter();
-        let mut values = Vec::new();
-        while let Some(word) = words.next() {
-            let Some(rest) = word.value.strip_prefix("--").and_then(|rest| rest.strip_prefix(name)) else { continue };
-            // `--name=value`, or `--name` and the value as the next word.
-            match rest.strip_prefix('=') {
-                Some(given) => values.push(given),
-                None if rest.is_empty() => values.extend(words.next().map(|next| next.value.as_str())),
-                None => {}
-            }
-        }
-        values
+        self.container.flag_values(name)
     }
 
     /// Value that the arguments give a feature gate; `None` if they give none.

@@ -5,14 +5,11 @@
 use std::collections::BTreeSet;
 
 use crate::aws::Role;
-use crate::kubernetes::SUBJECT_PREFIX;
+use crate::kubernetes::{ANY_SUBJECT, SUBJECT_PREFIX};
 use crate::policy::{Caller, Condition, Context, ContextValue, Decision, Document, Effect, Statement, matches, trusts};
 
 /// The call by which a token is exchanged for credentials.
 const ACTION: &str = "sts:AssumeRoleWithWebIdentity";
-
-/// A ServiceAccount that no cluster has: a role that admits it admits any.
-const ANY_SUBJECT: &str = "system:serviceaccount:tagaudit-any:tagaudit-any";
 
 /// A token of a ServiceAccount, and what is known about its issuer.
 #[derive(Debug, Clone, Copy)]

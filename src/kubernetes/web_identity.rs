@@ -16,6 +16,9 @@ pub(crate) const ROLE_ANNOTATION: &str = "eks.amazonaws.com/role-arn";
 /// Source: Kubernetes documentation, "Authenticating", "Service account tokens".
 pub(crate) const SUBJECT_PREFIX: &str = "system:serviceaccount:";
 
+/// Subject of a ServiceAccount that no cluster has: a role that admits it admits every ServiceAccount.
+pub(crate) const ANY_SUBJECT: &str = "system:serviceaccount:tagaudit-any:tagaudit-any";
+
 /// Annotation that sets the audience of the token.
 const AUDIENCE_ANNOTATION: &str = "eks.amazonaws.com/audience";
 
@@ -166,7 +169,7 @@ impl Evidence {
         let is_own = |workload: &&Workload| workload.is_static && workload.namespace == "kube-system";
         let containers = self.workloads.iter().filter(is_own).flat_map(|workload| &workload.containers);
         let servers: Vec<&Container> = containers.filter(|container| starts_api_server(container)).collect();
-        let of_servers = servers.iter().filter_map(|container| container.flag_values(FLAG).next());
+        let of_servers = servers.iter().filter_map(|container| container.flag_values(FLAG).first().copied());
         let mut issuers: Vec<&str> = of_arguments
             .chain(of_servers)
             .map(|issuer| issuer.strip_prefix("https://").unwrap_or(issuer))

@@ -143,14 +143,20 @@ impl Container {
         self.words.first().and_then(|word| word.value.rsplit('/').next()).unwrap_or_default()
     }
 
-    /// Values of a flag, which is written with its value in one word or in two.
-    pub(crate) fn flag_values<'c>(&'c self, name: &'c str) -> impl Iterator<Item = &'c str> {
-        let words = self.words.iter().map(|word| word.value.as_str());
-        let next = words.clone().skip(1).map(Some).chain([None]);
-        words.zip(next).filter_map(move |(word, next)| match word.strip_prefix("--")?.strip_prefix(name)? {
-            "" => next.filter(|next| !next.starts_with('-')),
-            value => value.strip_prefix('='),
-        })
+    /// Values of a flag that may be repeated, as they are written: `--name=value`, or `--name` and the value as the next
+    /// word.
+    pub(crate) fn flag_values(&self, name: &str) -> Vec<&str> {
+        let mut words = self.words.iter();
+        let mut values = Vec::new();
+        while let Some(word) = words.next() {
+            let Some(rest) = word.value.strip_prefix("--").and_then(|rest| rest.strip_prefix(name)) else { continue };
+            match rest.strip_prefix('=') {
+                Some(given) => values.push(given),
+                None if rest.is_empty() => values.extend(words.next().map(|next| next.value.as_str())),
+                None => {}
+            }
+        }
+        values
     }
 
     /// True if it starts a shell: the effect of its words is then unknown.

@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> CheckResult {
     let mut found = Vec::new();
-    // What another controller with the same role needs is no excess.
+    // What another controller with the same role needs is not excess.
     let users = |arn: &str| context.companions.iter().filter(|entry| entry.one.role.arn == arn).count();
     for (one, audited) in audited_roles(context).filter(|(one, _)| users(&one.role.arn) == 1) {
         let excess: Vec<&str> = audited.excess.iter().map(String::as_str).collect();
