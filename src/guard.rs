@@ -208,6 +208,11 @@ pub(crate) fn guard(
         if before.nodes.is_empty() {
             found.findings.retain(|one| !rules::find(one.rule).is_some_and(|rule| rule.always_runs));
         }
+        let ends_a_controller = manifests::ends_a_controller(auditor.kubernetes, kubernetes);
+        if manifests.is_some() && !ends_a_controller {
+            let held = |one: &Finding| before.findings.iter().any(|old| Key::of(old) == Key::of(one));
+            found.findings.retain(|one| !reports_leftovers(one) || held(one) || is_touched(one, &effects));
+        }
         configure(&mut before.findings);
         configure(&mut found.findings);
         guard.not_audited.extend(before.not_audited.iter().map(|gap| unread(auditor.cluster_id, gap)));
@@ -282,6 +287,17 @@ fn lost_rights(before: &[RoleReport], after: &[RoleReport]) -> BTreeSet<String> 
         old.actions.iter().any(|one| granted(old, &one.action) && !granted(new, &one.action))
     };
     before.iter().filter(is_lost).map(|old| old.role.clone()).collect()
+}
+
+/// True for a finding about what a controller did not delete. One that runs deletes what it made for objects that end.
+fn reports_leftovers(finding: &Finding) -> bool {
+    rules::find(finding.rule).is_some_and(|rule| rule.reports_leftovers)
+}
+
+/// True if a change of the plan touched a resource that a finding names.
+fn is_touched(finding: &Finding, effects: &[Effect]) -> bool {
+    let mut named = std::iter::once(&finding.resource).chain(&finding.related);
+    named.any(|one| effects.iter().any(|effect| effect.touched.contains(&(one.kind, one.id.clone()))))
 }
 
 /// True for a finding about a role, in either cloud.

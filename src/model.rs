@@ -4,6 +4,7 @@
 //! on a fact that was not read, is unknown.
 
 pub(crate) mod annotations;
+mod answer;
 mod calls;
 pub(crate) mod cloud_provider_alibaba;
 pub(crate) mod cloud_provider_aws;
@@ -13,6 +14,7 @@ pub(crate) mod existing;
 pub(crate) mod failures;
 mod go_json;
 mod limits;
+mod listener;
 pub(crate) mod load_balancer_controller;
 mod names;
 pub(crate) mod objects;
@@ -26,6 +28,7 @@ use crate::kubernetes::ServicePort;
 
 pub(crate) use calls::{Call, CallAnswer};
 pub(crate) use failures::decisions_of_alibaba;
+pub(crate) use listener::Listener;
 pub(crate) use names::default_load_balancer;
 
 pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup, ObjectName};

@@ -1,8 +1,10 @@
 //! Objects of Kubernetes that are applied with a plan, or without one, in place of their namesakes.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::kubernetes::{Evidence, Service, Workload};
+use crate::kubernetes::{Document, Evidence, Service, Workload, WorkloadKind, outlives_release};
+use crate::model::load_balancer_controller;
 use crate::model::objects::{Objects, document_name, keep_last_of_each};
 
 use super::addresses::ObjectAddress;
@@ -11,6 +13,8 @@ use super::addresses::ObjectAddress;
 #[derive(Debug)]
 pub(crate) struct Manifests {
     given: Evidence,
+    /// Objects of the release of today that it no longer has.
+    removed: BTreeSet<ObjectAddress>,
     /// Namespace of objects that state none.
     namespace: String,
 }
@@ -18,30 +22,49 @@ pub(crate) struct Manifests {
 impl Manifests {
     /// `files` are the inputs in the order in which they are applied.
     pub(crate) fn new(mut given: Evidence, namespace: &str, files: &[PathBuf]) -> Self {
-        for workload in given.workloads.iter_mut().filter(|one| one.namespace.is_empty()) {
-            namespace.clone_into(&mut workload.namespace);
-        }
+        put_in(namespace, &mut given.workloads);
         keep_last_of_each(&mut given, namespace, files);
-        Self { given, namespace: namespace.to_owned() }
+        Self { given, removed: BTreeSet::new(), namespace: namespace.to_owned() }
     }
 
-    /// Kinds and names of the objects.
+    /// Objects that replace those of `today`: what the release no longer has is deleted, as `helm upgrade` does, but for
+    /// hooks and what Helm is asked to keep.
+    /// Source: helm/helm `pkg/kube/client.go#Update`.
+    pub(crate) fn instead_of(mut self, mut today: Evidence) -> Self {
+        put_in(&self.namespace, &mut today.workloads);
+        if let Some(services) = &mut today.services {
+            services.retain(|service| !outlives_release(|name| service.annotations.get(name).map(String::as_str)));
+        }
+        today.workloads.retain(|workload| !workload.outlives_release);
+        today.documents.retain(|document| {
+            let object = document.object();
+            !outlives_release(|name| object.text(&["metadata", "annotations", name]))
+        });
+        let stays: BTreeSet<ObjectAddress> = self.addresses_of(&self.given).collect();
+        self.removed = self.addresses_of(&today).filter(|address| !stays.contains(address)).collect();
+        self
+    }
+
+    /// Kinds and names of the objects that are applied or deleted.
     pub(super) fn addresses(&self) -> Vec<ObjectAddress> {
-        let services = self.given.services.iter().flatten().map(|service| {
-            let of = if service.namespace.is_empty() { &self.namespace } else { &service.namespace };
-            ObjectAddress::new("Service", of, &service.name)
-        });
-        let workloads = self.given.workloads.iter();
-        let workloads = workloads.map(|one| ObjectAddress::new(one.kind.name(), &one.namespace, &one.name));
-        let documents = self.given.documents.iter().map(|document| {
-            let name = document_name(document, &self.namespace);
-            let kind = document.kind_name();
-            ObjectAddress::new(kind, &name.namespace, &name.name)
-        });
-        let mut all: Vec<ObjectAddress> = services.chain(workloads).chain(documents).collect();
-        all.sort();
-        all.dedup();
-        all
+        let all: BTreeSet<ObjectAddress> = self.addresses_of(&self.given).chain(self.removed.iter().cloned()).collect();
+        all.into_iter().collect()
+    }
+
+    fn addresses_of<'e>(&'e self, evidence: &'e Evidence) -> impl Iterator<Item = ObjectAddress> + 'e {
+        let services = evidence.services.iter().flatten().map(|one| self.service_address(one));
+        let workloads = evidence.workloads.iter().map(workload_address);
+        services.chain(workloads).chain(evidence.documents.iter().map(|one| self.document_address(one)))
+    }
+
+    fn service_address(&self, service: &Service) -> ObjectAddress {
+        let namespace = if service.namespace.is_empty() { &self.namespace } else { &service.namespace };
+        ObjectAddress::new("Service", namespace, &service.name)
+    }
+
+    fn document_address(&self, document: &Document) -> ObjectAddress {
+        let name = document_name(document, &self.namespace);
+        ObjectAddress::new(document.kind_name(), &name.namespace, &name.name)
     }
 
     /// Objects that the API server refuses in the place of those that are there, each with the reason.
@@ -61,15 +84,63 @@ impl Manifests {
         refused
     }
 
-    /// The state of the cluster after the objects are applied. Objects that are not among them stay.
+    /// The state of the cluster after the objects are applied. Objects that are not among them stay, unless the release
+    /// had them.
     pub(super) fn applied(&self, before: &Evidence) -> Evidence {
         let mut before = before.clone();
-        let same = |one: &Workload, other: &Workload| {
-            (one.kind, &one.namespace, &one.name) == (other.kind, &other.namespace, &other.name)
-        };
-        before.workloads.retain(|held| !self.given.workloads.iter().any(|new| same(held, new)));
+        let applied: BTreeSet<ObjectAddress> = self.given.workloads.iter().map(workload_address).collect();
+        if !self.removed.is_empty() {
+            if let Some(services) = &mut before.services {
+                services.retain(|service| !self.removed.contains(&self.service_address(service)));
+            }
+            before.documents.retain(|document| !self.removed.contains(&self.document_address(document)));
+        }
+        before.workloads.retain(|held| {
+            let address = workload_address(held);
+            !applied.contains(&address) && !self.removed.contains(&address) && !self.is_pod_of_removed(held)
+        });
         Objects::new(before, self.given.clone(), &self.namespace).evidence.into_owned()
     }
+
+    /// True for a Pod of a workload that is deleted: its name is that of the workload with what the controllers append.
+    /// Sources: kubernetes/kubernetes `pkg/controller/deployment/sync.go#getNewReplicaSet`,
+    /// `pkg/controller/controller_utils.go#GetPodFromTemplate`, `pkg/controller/statefulset/stateful_set_utils.go#getPodName`.
+    fn is_pod_of_removed(&self, held: &Workload) -> bool {
+        if held.kind != WorkloadKind::Pod || !held.is_owned {
+            return false;
+        }
+        let mut name = held.name.as_str();
+        let mut owners = Vec::new();
+        while let Some((rest, _)) = name.rsplit_once('-').filter(|_| owners.len() < 2) {
+            owners.push(rest);
+            name = rest;
+        }
+        let of = |kind: WorkloadKind, name: Option<&&str>| {
+            name.is_some_and(|name| self.removed.contains(&ObjectAddress::new(kind.name(), &held.namespace, name)))
+        };
+        of(WorkloadKind::DaemonSet, owners.first())
+            || of(WorkloadKind::StatefulSet, owners.first())
+            || of(WorkloadKind::Deployment, owners.get(1))
+    }
+}
+
+/// True if a controller that creates load balancers no longer runs.
+pub(super) fn ends_a_controller(before: &Evidence, after: &Evidence) -> bool {
+    let run_by =
+        |evidence: &Evidence| (evidence.controllers().len(), load_balancer_controller::Config::runs_in(evidence));
+    let (before, after) = (run_by(before), run_by(after));
+    after.0 < before.0 || after.1 < before.1
+}
+
+/// Puts workloads that state no namespace into this one.
+fn put_in(namespace: &str, workloads: &mut [Workload]) {
+    for workload in workloads.iter_mut().filter(|one| one.namespace.is_empty()) {
+        namespace.clone_into(&mut workload.namespace);
+    }
+}
+
+fn workload_address(workload: &Workload) -> ObjectAddress {
+    ObjectAddress::new(workload.kind.name(), &workload.namespace, &workload.name)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::{Guard, Plan, guard, read_plan};
 
 mod load_balancing;
 mod order;
+mod releases;
 
 /// An entry of `resource_changes`: its address, actions, values before and after, and what is unknown after.
 pub(super) fn change(address: &str, actions: &[&str], [before, after, unknown]: [Value; 3]) -> Value {

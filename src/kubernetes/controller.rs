@@ -411,6 +411,7 @@ pub(super) fn from_values(
         created_at: None,
         is_owned: false,
         is_static: false,
+        outlives_release: false,
         replicas: 1,
         status: None,
         node_selector,

@@ -9,6 +9,13 @@ use crate::policy::json::Value;
 
 use super::source::{Located, Object, Place};
 
+mod environment;
+
+pub(super) use environment::{CREDENTIAL_ANNOTATIONS, is_checked_variable, is_public_variable};
+use environment::{
+    credential_variables, credentials, has_hidden_credentials, has_keys, mounted_identity, settings, variables,
+};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WorkloadKind {
     /// A pod on every matching node.
@@ -55,6 +62,8 @@ pub struct Workload {
     pub is_owned: bool,
     /// True if it is the mirror of a static pod.
     pub is_static: bool,
+    /// True if Helm does not delete it with its release.
+    pub outlives_release: bool,
     /// `spec.replicas`; 1 if not set.
     pub replicas: i64,
     /// Its state, in an object of a live cluster.
@@ -233,87 +242,6 @@ const OF_DAEMON_PODS: [(&str, &str); 6] = [
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 ];
 
-/// Environment variables that give a program credentials of AWS or Alibaba Cloud. Sources: AWS SDKs and Tools Reference
-/// Guide, "Settings reference"; kubernetes/cloud-provider-alibaba-cloud
-/// `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
-const CREDENTIAL_VARIABLES: &[&str] = &[
-    "AWS_ACCESS_KEY_ID",
-    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_PROFILE",
-    "AWS_ROLE_ARN",
-    "AWS_SHARED_CREDENTIALS_FILE",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "ACCESS_KEY_ID",
-    "ACCESS_KEY_SECRET",
-    "ALIBABA_CLOUD_ACCESS_KEY_ID",
-    "ALIBABA_CLOUD_OIDC_TOKEN_FILE",
-    "ALIBABA_CLOUD_ROLE_ARN",
-    "ALICLOUD_OIDC_TOKEN_FILE_PATH",
-    "ALICLOUD_ROLE_ARN",
-];
-
-/// Variable that names the role for a token.
-const ROLE_VARIABLE: &str = "AWS_ROLE_ARN";
-
-/// Variable that names the file with the token.
-const TOKEN_VARIABLE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
-
-/// Variables that configure a controller; their values are not secret. Sources: aws/karpenter-provider-aws
-/// `pkg/operator/options/options.go`; aws/amazon-vpc-cni-k8s README.md; aws/aws-node-termination-handler
-/// `config/helm/aws-node-termination-handler/README.md`; kubernetes-sigs/alibaba-cloud-csi-driver
-/// `pkg/utils/util.go#GetServiceType`.
-const SETTING_VARIABLES: &[&str] = &[
-    "ALIBABA_CLOUD_OIDC_PROVIDER_ARN",
-    "ALIBABA_CLOUD_ROLE_ARN",
-    "AWS_REGION",
-    "CALICO_IPV4POOL_IPIP",
-    "CALICO_IPV4POOL_VXLAN",
-    "CALICO_NETWORKING_BACKEND",
-    "CLUSTER_NAME",
-    "DISABLE_NETWORK_RESOURCE_PROVISIONING",
-    "ENABLE_IMDS_ONLY_MODE",
-    "ENABLE_IPv4",
-    "ENABLE_IPv6",
-    "ENABLE_SQS_TERMINATION_DRAINING",
-    "INTERRUPTION_QUEUE",
-    "NO_DEFAULT_POOLS",
-    "QUEUE_URL",
-    "SERVICE_TYPE",
-];
-
-/// Variables through which the SDK finds credentials that are not visible in a pod.
-const HIDDEN_VARIABLES: [&str; 2] = ["AWS_CONFIG_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"];
-
-/// Variables that change what a controller does; rules check only whether they are set. Sources:
-/// kubernetes-sigs/external-dns `pkg/apis/externaldns/types.go`; kubernetes/cloud-provider-alibaba-cloud
-/// `pkg/controller/helper/service_utils.go`; kubernetes-sigs/alibaba-cloud-csi-driver `pkg/disk/disk.go`;
-/// kubernetes/autoscaler `cluster-autoscaler/cloudprovider/alicloud/alicloud_cloud_config.go`.
-const SWITCH_VARIABLES: [&str; 6] = [
-    "ALIBABA_CLOUD_SESSION_NAME",
-    "ALICLOUD_SESSION_NAME",
-    "DISK_AD_CONTROLLER",
-    "EXTERNAL_DNS_AWS_ASSUME_ROLE",
-    "REGION_ID",
-    "SERVICE_FORCE_BACKEND_ENI",
-];
-
-/// True if rules check whether a variable is set.
-pub(super) fn is_checked_variable(name: &str) -> bool {
-    is_public_variable(name)
-        || CREDENTIAL_VARIABLES.contains(&name)
-        || HIDDEN_VARIABLES.contains(&name)
-        || SWITCH_VARIABLES.contains(&name)
-}
-
-/// True if rules check the value of a variable, which is not secret.
-pub(super) fn is_public_variable(name: &str) -> bool {
-    [ROLE_VARIABLE, TOKEN_VARIABLE].contains(&name) || SETTING_VARIABLES.contains(&name)
-}
-
-/// Pod annotations through which a proxy of the metadata service assigns a role (kube2iam, kiam).
-pub(super) const CREDENTIAL_ANNOTATIONS: &[&str] = &["iam.amazonaws.com/role"];
-
 impl Workload {
     /// `KIND NAMESPACE/NAME`.
     #[must_use]
@@ -390,6 +318,7 @@ impl Workload {
             created_at: object.text(&["metadata", "creationTimestamp"]).and_then(|time| time.parse().ok()),
             is_owned: object.items(&["metadata", "ownerReferences"]).next().is_some(),
             is_static,
+            outlives_release: outlives_release(|name| object.text(&["metadata", "annotations", name])),
             replicas: object.number(&["spec", "replicas"]).unwrap_or(1),
             status: status(kind, object),
             node_selector: selector.collect(),
@@ -478,51 +407,16 @@ fn stuck(status: Object<'_>) -> Vec<String> {
     conditions.collect()
 }
 
-/// Role of the environment of a container, with the audience of the token that the pod projects.
-fn mounted_identity(pod: Object<'_>) -> Option<MountedIdentity> {
-    let variable = |container: Object<'_>, name: &str| {
-        let found = container.items(&["env"]).find(|one| one.text(&["name"]) == Some(name))?;
-        found.located(&["value"]).filter(|value| !value.value.is_empty())
-    };
-    // The SDK needs both.
-    let role_arn = pod.items(&["containers"]).find_map(|container| {
-        variable(container, TOKEN_VARIABLE)?;
-        variable(container, ROLE_VARIABLE)
-    })?;
-    let sources = pod.items(&["volumes"]).flat_map(|volume| volume.items(&["projected", "sources"]));
-    let mut audiences = sources.filter_map(|source| source.text(&["serviceAccountToken", "audience"]));
-    let audience = audiences.next().filter(|first| audiences.all(|other| other == *first)).map(str::to_owned);
-    role_arn.value.starts_with("arn:").then_some(MountedIdentity { role_arn, audience })
-}
-
-/// True if a container has an access key, unless it is from a Secret that need not exist.
-fn has_keys(pod: Object<'_>) -> bool {
-    let mut variables = pod.items(&["containers"]).flat_map(|container| container.items(&["env"]));
-    variables.any(|one| {
-        one.text(&["name"]) == Some("AWS_ACCESS_KEY_ID")
-            && one.switch(&["valueFrom", "secretKeyRef", "optional"]) != Some(true)
-    })
-}
-
-/// True if a container takes whole Secrets as its environment, or a configuration file of the SDK.
-fn has_hidden_credentials(pod: Object<'_>) -> bool {
-    pod.items(&["containers"]).any(|container| {
-        container.items(&["envFrom"]).next().is_some() || mounts(container).any(|path| path.contains("/.aws"))
-    }) || variables(pod).any(|name| HIDDEN_VARIABLES.contains(&name))
+/// True if Helm does not delete an object with these annotations that its release no longer has: one that is to be kept,
+/// and one of a hook.
+/// Sources: helm/helm `pkg/kube/client.go#Update` (`ResourcePolicyAnno`), `pkg/release/v1/hook.go` (`HookAnnotation`).
+pub(crate) fn outlives_release<'o>(annotation: impl Fn(&str) -> Option<&'o str>) -> bool {
+    annotation("helm.sh/resource-policy") == Some("keep") || annotation("helm.sh/hook").is_some()
 }
 
 /// Paths in a container at which it has volumes.
 fn mounts(container: Object<'_>) -> impl Iterator<Item = &str> {
     container.items(&["volumeMounts"]).filter_map(|mount| mount.text(&["mountPath"]))
-}
-
-/// Variables of a container that hold cloud credentials.
-fn credential_variables(container: Object<'_>) -> Vec<&'static str> {
-    let is_set = |name: &str| {
-        let mut variables = container.items(&["env"]);
-        variables.any(|one| one.text(&["name"]) == Some(name) && one.text(&["value"]) != Some(""))
-    };
-    CREDENTIAL_VARIABLES.iter().copied().filter(|name| is_set(name)).collect()
 }
 
 /// Port that the liveness probe of a container requests over HTTP, if it is a number.
@@ -536,34 +430,6 @@ fn liveness_port(container: Object<'_>, is_on_host_network: bool) -> Option<Loca
     }
     let port = request.at(&["port"])?;
     Some(Located { value: port.scalar()?.parse().ok()?, place: port.place() })
-}
-
-/// Names of the environment variables of the containers of a pod that are not empty.
-fn variables(pod: Object<'_>) -> impl Iterator<Item = &str> {
-    // A recording has no values.
-    let is_set = |one: &Object<'_>| one.text(&["value"]) != Some("");
-    pod.items(&["containers"])
-        .flat_map(move |container| container.items(&["env"]).filter(is_set).filter_map(|one| one.text(&["name"])))
-}
-
-/// Values of the variables of a container that configure a controller.
-fn settings(container: Object<'_>) -> BTreeMap<&'static str, String> {
-    let known = container.items(&["env"]).filter_map(|one| {
-        let name = SETTING_VARIABLES.iter().find(|known| one.text(&["name"]) == Some(known))?;
-        // A reference to another variable is not expanded.
-        Some((*name, one.at(&["value"])?.scalar().filter(|value| !value.contains("$("))?))
-    });
-    known.collect()
-}
-
-/// Sources of cloud credentials of the containers of a pod.
-fn credentials(kind: WorkloadKind, object: Object<'_>, pod: Object<'_>) -> Vec<&'static str> {
-    let metadata: &[&str] = if kind == WorkloadKind::Pod { &["metadata"] } else { &["spec", "template", "metadata"] };
-    let annotations = object.at(&[metadata, &["annotations"]].concat());
-    let is_annotated = |name: &&&str| annotations.is_some_and(|all| all.at(&[**name]).is_some());
-    let variables: Vec<&str> = variables(pod).collect();
-    let known = CREDENTIAL_VARIABLES.iter().filter(|name| variables.contains(name));
-    known.chain(CREDENTIAL_ANNOTATIONS.iter().filter(is_annotated)).copied().collect()
 }
 
 fn is_never_pulled(container: Object<'_>) -> bool {

@@ -17,6 +17,7 @@ use super::world::World;
 
 mod groups;
 mod health;
+mod listeners;
 mod nlb_rules;
 mod subnets;
 mod targets;
@@ -213,6 +214,8 @@ impl<'a> Request<'a> {
         self.validate_ports_together()?;
         let early_ranges = if self.config.is_since(35, 0) { Some(self.source_ranges()?) } else { None };
         self.validate_each_port()?;
+        decision.step("listeners", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildListener");
+        decision.listeners = Answer::Is(self.listeners());
         decision.step("targets", "kubernetes/cloud-provider controllers/service/controller.go#stableNodeSetPredicates");
         decision
             .step("targets", "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#findInstancesForELB");

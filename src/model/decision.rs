@@ -2,49 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+pub(crate) use super::answer::Answer;
 use super::calls::Call;
-
-/// An answer of the model.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Answer<T> {
-    /// The controller does not get that far, or the decision does not exist for this kind of load balancer.
-    #[default]
-    NotReached,
-    /// It depends on something that was not read, or on chance.
-    Unknown,
-    Is(T),
-}
-
-impl<T> Answer<T> {
-    pub(crate) fn is_not_reached(&self) -> bool {
-        matches!(self, Self::NotReached)
-    }
-
-    pub(crate) fn known(&self) -> Option<&T> {
-        match self {
-            Self::Is(value) => Some(value),
-            Self::NotReached | Self::Unknown => None,
-        }
-    }
-}
-
-impl<T> From<Option<T>> for Answer<T> {
-    /// Without a value the answer is unknown.
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Unknown, Self::Is)
-    }
-}
-
-impl<T: Serialize> Serialize for Answer<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Is(value) => value.serialize(serializer),
-            Self::NotReached | Self::Unknown => serializer.serialize_str("unknown"),
-        }
-    }
-}
+use super::listener::Listener;
 
 /// A controller of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -300,6 +262,9 @@ pub(crate) struct Decision {
     /// Id of the load balancer that the controller uses, if it exists.
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) load_balancer_id: Answer<String>,
+    /// Listeners, in the order of the ports.
+    #[serde(skip_serializing_if = "Answer::is_not_reached")]
+    pub(crate) listeners: Answer<Vec<Listener>>,
     /// False if the controller leaves the listeners of a reused load balancer as they are.
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) listeners_written: Answer<bool>,
@@ -361,6 +326,7 @@ impl Decision {
             target_groups: Answer::NotReached,
             server_groups: Answer::NotReached,
             load_balancer_id: Answer::NotReached,
+            listeners: Answer::NotReached,
             listeners_written: Answer::NotReached,
             tags: Answer::NotReached,
             health_check: Answer::NotReached,

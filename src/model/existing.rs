@@ -275,6 +275,7 @@ impl Decision {
         keep(&mut self.name, &other.name);
         keep_set(&mut self.subnets, &other.subnets);
         keep_set(&mut self.subnets_if_new, &other.subnets_if_new);
+        keep(&mut self.listeners, &other.listeners);
         keep(&mut self.targets, &other.targets);
         keep(&mut self.target_type, &other.target_type);
         // A version that takes the object counts.

@@ -15,12 +15,17 @@ mod cloud_provider_alibaba;
 mod cloud_provider_aws;
 mod existing;
 mod ingress;
+mod listeners;
 mod load_balancer_controller;
 mod manifests;
 mod naive;
 mod order;
 mod rights;
 mod worlds;
+
+/// A Service of the AWS Load Balancer Controller with instances as targets.
+const EXTERNAL: [(&str, &str); 2] =
+    [("aws-load-balancer-type", "external"), ("aws-load-balancer-nlb-target-type", "instance")];
 
 pub(super) const UID: &str = "5e4dbfc9-c2ae-4642-b033-5607860aef6a";
 /// Name of the load balancer of the cloud controller for a Service with this uid.

@@ -7,10 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use crate::aws::ingresses::PREFIX;
 use crate::aws::load_balancers::{MadeFor, Maker};
 use crate::aws::view::{RegionView, is_alive};
-use crate::aws::{Instance, InstanceState, LoadBalancer, TargetGroup};
+use crate::aws::{Instance, InstanceState, Listener, LoadBalancer, TargetGroup};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::{Read, Tag};
 use crate::kubernetes::{Document, DocumentKind, Ingress, Object, Service, covers_all_namespaces};
+use crate::model;
 use crate::model::existing::Balancer;
 use crate::resource::ResourceKind;
 use crate::text;
@@ -82,6 +83,17 @@ fn for_each_of_service(
     for_each(context, |one| {
         let service = one.service.filter(|service| service.is_load_balancer() && service.deleted_at.is_none())?;
         if one.is_meant() { check(one, service) } else { None }
+    })
+}
+
+/// Runs a check on each load balancer of a Service, with the listeners that exist and those that the controller creates.
+fn for_each_with_listeners(
+    context: &Context<'_>,
+    check: impl Fn(&Balancer<'_>, &[Listener], &[model::Listener]) -> Vec<Violation>,
+) -> CheckResult {
+    for_each_of_service(context, |one, _| {
+        let asked = one.decision.as_ref().and_then(|decision| decision.listeners.known())?;
+        Some(check(one, one.balancer.listeners.as_ref()?, asked))
     })
 }
 

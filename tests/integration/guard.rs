@@ -319,11 +319,29 @@ fn the_last_of_several_documents_and_a_load_balancer_that_ends_count() {
 }
 
 #[test]
+fn objects_that_a_release_no_longer_has_are_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("next.yaml");
+    std::fs::write(&path, "apiVersion: v1\nkind: Service\nmetadata: {name: other, namespace: shop}\n").unwrap();
+    let next = path.to_str().unwrap();
+    let arguments = ["--kubernetes", CLUSTER, "--manifests", next, "--manifests-before", CLUSTER, "--format", "json"];
+    let output = applied(&arguments);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(schema("guard.schema.json").is_valid(&json), "{json:#}");
+    assert_eq!(json["choices"][0]["what"], "load_balancer", "{json:#}");
+    let objects: Vec<&str> = json["objects"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let all = ["DaemonSet kube-system/aws-cloud-controller-manager", "Service shop/other", "Service shop/web"];
+    assert_eq!(objects, all);
+}
+
+#[test]
 fn objects_need_the_state_of_one_cluster() {
     for (arguments, error) in [
         (&["--manifests", RELEASE][..], "--manifests needs the Services"),
         (&[], "required arguments were not provided"),
         (&["-", "--manifests", "-", "--kubernetes", CLUSTER], "cannot both read standard input"),
+        (&["--manifests", "-", "--manifests-before", "-", "--kubernetes", CLUSTER], "cannot both read standard input"),
+        (&["--manifests-before", RELEASE, "--kubernetes", CLUSTER], "required arguments were not provided"),
     ] {
         let output = applied(arguments);
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));

@@ -50,6 +50,10 @@ pub(crate) struct GuardArgs {
     /// state of the cluster, which --kube-context or --kubernetes gives
     #[arg(long, value_name = "PATH")]
     pub(crate) manifests: Vec<PathBuf>,
+    /// Objects of the release that is installed, such as the output of `helm get manifest`: what --manifests no longer has
+    /// is deleted; repeatable
+    #[arg(long, value_name = "PATH", requires = "manifests")]
+    pub(crate) manifests_before: Vec<PathBuf>,
     /// Namespace of objects that do not set one
     #[arg(short, long, value_name = "NAMESPACE", default_value = "default", requires = "manifests")]
     pub(crate) namespace: String,

@@ -28,13 +28,19 @@ const MAX_PLAN_BYTES: u64 = 1 << 30;
 /// Tries a plan on a copy of the account.
 pub(in crate::cli) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     let format = chosen(args.format, args.output.as_deref())?;
-    let files: Vec<PathBuf> = args.plan.iter().chain(&args.manifests).cloned().collect();
+    let files: Vec<PathBuf> = args.plan.iter().chain(&args.manifests).chain(&args.manifests_before).cloned().collect();
     input::check_stdin(&args.audit.evidence, &args.source, (&files, None))?;
     let config = args::config::read_optional(&args.configuration)?;
     let document = args.plan.as_deref().map(document).transpose()?.unwrap_or_default();
     let manifests = match args.manifests.as_slice() {
         [] => None,
-        files => Some(Manifests::new(kubernetes_files::manifests(files)?, &args.namespace, files)),
+        files => {
+            let manifests = Manifests::new(kubernetes_files::manifests("--manifests", files)?, &args.namespace, files);
+            Some(match args.manifests_before.as_slice() {
+                [] => manifests,
+                today => manifests.instead_of(kubernetes_files::manifests("--manifests-before", today)?),
+            })
+        }
     };
     let estate = session::collect_whole(&args.source, &args.terminal)?;
     let plan = Plan::new(document, estate.as_ref().provider());

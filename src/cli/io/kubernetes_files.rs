@@ -26,15 +26,15 @@ const HOW_TO_WRITE: &str =
 /// Largest cloud configuration that is read; a real one has a few lines.
 const MAX_CLOUD_CONFIG_BYTES: u64 = 64 << 10;
 
-/// Evidence of objects that are applied: other kinds, and files without objects, are ignored.
-pub(in crate::cli) fn manifests(paths: &[PathBuf]) -> Result<Evidence, Failure> {
+/// Evidence of objects that are applied, as `option` names them: other kinds, and files without objects, are ignored.
+pub(in crate::cli) fn manifests(option: &str, paths: &[PathBuf]) -> Result<Evidence, Failure> {
     let mut read = Read::default();
     for path in paths {
         read.holds_objects = false;
         read.path(path)?;
         if !read.holds_objects && read.broken.is_none() && read.lint.skipped.is_empty() {
             let path = path.display();
-            return Err(Failure::usage(format!("`--manifests {path}` holds no Kubernetes object"))
+            return Err(Failure::usage(format!("`{option} {path}` holds no Kubernetes object"))
                 .cause("an empty output, or that of a command that failed, would change nothing")
                 .help("give the output of `helm template` or `kustomize build`"));
         }
@@ -43,7 +43,7 @@ pub(in crate::cli) fn manifests(paths: &[PathBuf]) -> Result<Evidence, Failure> 
         return Err(broken.help("give the output of `helm template` or `kustomize build`"));
     }
     if let Some(skipped) = read.lint.skipped.first() {
-        return Err(Failure::usage(format!("cannot read all of --manifests: {skipped}")));
+        return Err(Failure::usage(format!("cannot read all of {option}: {skipped}")));
     }
     let all = read.clusters.into_values().fold(Evidence::default(), Evidence::and);
     check_accepted(&all)?;

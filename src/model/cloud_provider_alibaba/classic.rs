@@ -46,6 +46,9 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
     );
     let listeners = request.classic_listeners().map_err(within(&format!("{LOCAL}builid lb listener error: ")))?;
     decision.listeners_written = Answer::Is(request.writes_listeners());
+    if request.writes_listeners() {
+        decision.listeners = Answer::Is(request.classic_decided(&listeners));
+    }
     balancer(request, decision)?;
     match failure {
         // The group that is missing is an error of its listener alone.

@@ -1,6 +1,7 @@
 //! Errors of the controller about ports and annotations of listeners.
 
 use crate::kubernetes::ServicePort;
+use crate::model::Listener;
 use crate::model::decision::{Answer, Decision, Stop};
 
 use super::{Request, atoi, go_items};
@@ -74,6 +75,46 @@ impl Request<'_> {
             }
         }
         Ok(protocol)
+    }
+
+    /// The listeners of a Classic Load Balancer, with their protocols.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud
+    /// `pkg/controller/service/clbv1/listeners.go#buildListenerFromServicePort`.
+    pub(super) fn classic_decided(&self, listeners: &[(i64, String)]) -> Vec<Listener> {
+        let decided = listeners.iter().map(|(port, protocol)| Listener {
+            redirects_to: forward(self.annotation("forward-port"), *port).filter(|_| protocol == "http"),
+            certificates: [self.annotation("cert-id")]
+                .into_iter()
+                .filter(|id| protocol == "https" && !id.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            ssl_policy: self.tls_policy().filter(|_| protocol == "https"),
+            ..Listener::new(*port, protocol)
+        });
+        decided.collect()
+    }
+
+    /// The listeners of a Network Load Balancer, in the order of the ports.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud
+    /// `pkg/controller/service/nlbv2/listeners.go#buildListenerFromServicePort`.
+    pub(super) fn network_decided(&self, protocols: &[String]) -> Vec<Listener> {
+        let ids = self.annotation("cert-id");
+        let decided = self.service.ports.iter().zip(protocols).map(|(port, protocol)| {
+            let range = self.port_range(port).ok().flatten();
+            let has_tls = protocol == "TCPSSL";
+            Listener {
+                last_port: range.map(|(_, last)| last),
+                certificates: ids.split(',').filter(|id| has_tls && !id.is_empty()).map(str::to_owned).collect(),
+                ssl_policy: self.tls_policy().filter(|_| has_tls),
+                ..Listener::new(range.map_or(port.port, |(first, _)| first), protocol)
+            }
+        });
+        decided.collect()
+    }
+
+    fn tls_policy(&self) -> Option<String> {
+        let policy = self.annotation("tls-cipher-policy");
+        (!policy.is_empty()).then(|| policy.to_owned())
     }
 
     /// Checks the listeners of a Network Load Balancer; returns their protocols.
@@ -218,6 +259,13 @@ impl Request<'_> {
         }
         Ok(None)
     }
+}
+
+/// Port to which `forward-port` redirects a port.
+fn forward(text: &str, port: i64) -> Option<i64> {
+    let mut pairs = text.split(',').filter_map(|item| item.split_once(':'));
+    let (_, to) = pairs.find(|(from, _)| *from == port.to_string())?;
+    to.parse().ok().filter(|to| *to != 0)
 }
 
 /// Checks `forward-port`: `FROM:TO`, separated by commas.

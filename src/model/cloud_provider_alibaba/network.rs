@@ -32,6 +32,9 @@ pub(super) fn run(request: &Request<'_>, decision: &mut Decision) -> Result<(), 
     );
     let listeners = request.network_listeners(decision);
     decision.listeners_written = Answer::Is(request.writes_listeners());
+    if let Some(protocols) = listeners.as_ref().ok().filter(|_| request.writes_listeners()) {
+        decision.listeners = Answer::Is(request.network_decided(protocols));
+    }
     if request.is_since(11) {
         let protocols = listeners.map_err(within(&format!("{LOCAL}build nlb listener error: ")))?;
         let in_groups = format!("{LOCAL}builid nlb server group error: ");

@@ -274,12 +274,13 @@ impl Request<'_> {
             "aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerName",
         );
         decision.name = Answer::Is(self.name(scheme)?);
-        let redirects = self.redirects(&listeners)?;
+        let redirect = self.redirect(&listeners)?;
+        decision.listeners = Answer::Is(listeners.iter().map(|one| one.decided(redirect)).collect());
         decision.step(
             "target_groups",
             "aws-load-balancer-controller pkg/ingress/model_build_target_group.go#buildTargetGroup",
         );
-        self.target_groups(decision, &groups, &listeners, redirects, is_dual_stack)?;
+        self.target_groups(decision, &groups, &listeners, redirect.is_some(), is_dual_stack)?;
         self.note_not_modelled(decision);
         Ok(())
     }

@@ -143,6 +143,9 @@ impl Request<'_> {
     fn run(&self, decision: &mut Decision) -> Result<(), Stop> {
         let held = self.held();
         decision.presence = Presence::new(!matches!(held, Held::None));
+        decision
+            .step("listeners", "aws-load-balancer-controller pkg/service/model_build_listener.go#buildListenerSpec");
+        decision.listeners = Answer::Is(self.asked_listeners());
         decision.step(
             "scheme",
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerScheme",

@@ -3,11 +3,9 @@
 use serde_json::{Value, json};
 
 use super::ingress::{alb, ingress};
-use super::{decision, decisions, holds, service};
+use super::{EXTERNAL, decision, decisions, holds, service};
 use crate::model::ModelledController::{CloudProviderAws, LoadBalancerController};
 
-const EXTERNAL: [(&str, &str); 2] =
-    [("aws-load-balancer-type", "external"), ("aws-load-balancer-nlb-target-type", "instance")];
 const VERSION: &str = "2.14.0";
 
 /// The manifest of the AWS Load Balancer Controller with arguments.

@@ -400,6 +400,16 @@ fn listeners_have_protocols_and_ranges_of_their_load_balancer() {
         service["metadata"]["annotations"]["service.beta.kubernetes.io/backend-type"] = json!("eni");
         decide("2.14.0", service, |c| c.objects.push(endpoints(&[])))
     };
+    let listeners = |service: Value| decide("2.14.0", service, |_| {})["listeners"].clone();
+    assert_eq!(listeners(service(&[], json!({}))), json!([{"port": 80, "protocol": "tcp"}]));
+    let https = [("protocol-port", "https:80"), ("cert-id", "1234_5"), ("tls-cipher-policy", "p")];
+    let expected = json!([{"port": 80, "protocol": "https", "certificates": ["1234_5"], "ssl_policy": "p"}]);
+    assert_eq!(listeners(service(&https, json!({}))), expected);
+    let http = [("protocol-port", "http:80"), ("forward-port", "81:8443,80:443"), ("cert-id", "1234_5")];
+    assert_eq!(listeners(service(&http, json!({}))), json!([{"port": 80, "protocol": "http", "redirects_to": 443}]));
+    let tls = [ZONES, ("protocol-port", "TCPSSL:80"), ("cert-id", "1,2")];
+    assert_eq!(listeners(nlb(&tls)), json!([{"port": 80, "protocol": "TCPSSL", "certificates": ["1", "2"]}]));
+    assert_eq!(range("1000-2000:80")["listeners"], json!([{"port": 1000, "last_port": 2000, "protocol": "TCP"}]));
     holds(&range("1000-2000:80"), json!({"error": null, "server_groups": ["k8s.1000_2000.TCP.web.default.prod"]}));
     for (text, reason) in [
         ("1-2", "must be like 1000-2000:80"),

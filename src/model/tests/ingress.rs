@@ -95,6 +95,29 @@ fn an_ingress_gets_an_application_load_balancer() {
 }
 
 #[test]
+fn listeners_have_certificates_and_redirect() {
+    let arn = |name: &str| format!("arn:aws:acm:eu-central-1:111122223333:certificate/{name}");
+    let (a, b) = (arn("a"), arn("b"));
+    let ports = ("listen-ports", r#"[{"HTTP": 80}, {"HTTPS": 443}]"#);
+    let both = format!("{a},{b}");
+    let found = plain(&[ports, ("certificate-arn", &both), ("ssl-redirect", "443"), ("ssl-policy", "P")]);
+    assert_eq!(
+        found["listeners"],
+        json!([
+            {"port": 80, "protocol": "HTTP", "redirects_to": 443},
+            {"port": 443, "protocol": "HTTPS", "certificates": [a, b], "ssl_policy": "P"},
+        ])
+    );
+    assert_eq!(plain(&[])["listeners"], json!([{"port": 80, "protocol": "HTTP"}]));
+    // Members add their certificates, each once; the first one stays the default.
+    let found = group(&[("certificate-arn", &b)], &[("certificate-arn", &both)]);
+    assert_eq!(found["listeners"][0]["certificates"], json!([b, a]));
+    // One member may leave the policy to the others.
+    let found = group(&[("certificate-arn", &b)], &[("certificate-arn", &b), ("ssl-policy", "P")]);
+    assert_eq!(found["listeners"][0]["ssl_policy"], "P");
+}
+
+#[test]
 fn members_of_a_group_must_agree() {
     let found = group(&[("scheme", "internet-facing")], &[]);
     holds(

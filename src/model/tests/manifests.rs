@@ -3,14 +3,12 @@
 use serde_json::{Value, json};
 
 use super::ingress::{alb, ingress};
-use super::{decision, decisions, holds, service};
+use super::{EXTERNAL, decision, decisions, holds, service};
 use crate::model::ModelledController::{CloudProviderAws, LoadBalancerController};
 use crate::testing::aws::{Cluster, PRIVATE, PUBLIC_B, TAGGED_GROUP};
 use crate::testing::tag;
 
 const NLB: (&str, &str) = ("aws-load-balancer-type", "nlb");
-const EXTERNAL: [(&str, &str); 2] =
-    [("aws-load-balancer-type", "external"), ("aws-load-balancer-nlb-target-type", "instance")];
 
 /// Without uid, and ports without node ports.
 fn fresh(mut service: Value) -> Value {

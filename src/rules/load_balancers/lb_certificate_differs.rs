@@ -1,17 +1,7 @@
-use std::collections::BTreeSet;
-
-use crate::aws::Listener;
-use crate::aws::load_balancers::Maker;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{BALANCER, BALANCERS, TAGS, described, for_each_of_service, is_new, listed, on_balancer};
-
-/// Annotation of both controllers: ARNs of certificates, of which the first is the default one of a listener.
-const CERTIFICATE: &str = "service.beta.kubernetes.io/aws-load-balancer-ssl-cert";
-
-/// Annotation of both controllers: names or numbers of the ports with TLS.
-const TLS_PORTS: &str = "service.beta.kubernetes.io/aws-load-balancer-ssl-ports";
+use super::{BALANCER, BALANCERS, TAGS, described, for_each_with_listeners, is_new, listed, on_balancer};
 
 const FIX: &str = "make the controller sync the Service; see its events for the reason why it did not";
 
@@ -33,50 +23,20 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    for_each_of_service(context, |one, service| {
-        let listeners = one.balancer.listeners.as_ref()?;
-        let wanted = service.annotations.get(CERTIFICATE).and_then(|value| value.split(',').next()).map(str::trim);
-        let Some(wanted) = wanted.filter(|arn| arn.starts_with("arn:")) else { return Some(Vec::new()) };
-        let asked: BTreeSet<i64> = service.ports.iter().map(|port| port.port).collect();
-        let other = listeners.iter().filter(|listener| asked.contains(&i64::from(listener.port)));
-        // The cloud controller takes the entries as they are written.
-        // Source: kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getPortSets.
-        let is_trimmed = one.claim().is_some_and(|claim| claim.maker == Maker::LoadBalancerController);
-        let is_all = service.annotations.get(TLS_PORTS).is_none_or(|ports| ports.is_empty() || ports == "*");
-        // The AWS Load Balancer Controller makes no TLS of ports that have both protocols.
-        let wants_tls = |listener: &Listener| {
-            if listener.protocol.contains("UDP") {
-                return false;
+    for_each_with_listeners(context, |one, listeners, asked| {
+        let (mut found, mut plain) = (Vec::new(), Vec::new());
+        for listener in listeners {
+            // Two ports of one number share a listener of both protocols, which has no TLS.
+            let asked = asked.iter().find(|one| one.port == i64::from(listener.port));
+            let wanted = asked.and_then(|asked| asked.certificates.first()).filter(|arn| arn.starts_with("arn:"));
+            let Some(wanted) = wanted.filter(|_| !listener.protocol.contains("UDP")) else { continue };
+            let Some(held) = listener.certificates.first() else {
+                plain.push((listener.port.to_string(), wanted));
+                continue;
+            };
+            if listener.certificates.contains(wanted) {
+                continue;
             }
-            let port = listener.port;
-            let named = service.ports.iter().find(|one| one.port == i64::from(port) && one.protocol != "UDP");
-            let ports = service.annotations.get(TLS_PORTS).map(String::as_str).filter(|ports| !ports.is_empty());
-            let mut ports = ports.unwrap_or("*").split(',').map(|one| if is_trimmed { one.trim() } else { one });
-            named.is_some_and(|one| {
-                ports.any(|port| {
-                    port == "*" && (is_all || is_trimmed)
-                        || port == one.port.to_string()
-                        || !port.is_empty() && one.name == port
-                })
-            })
-        };
-        let (plain, other): (Vec<_>, Vec<_>) = other.partition(|one| one.certificates.is_empty());
-        let plain: Vec<String> =
-            plain.into_iter().filter(|one| wants_tls(one)).map(|one| one.port.to_string()).collect();
-        let without = (!plain.is_empty() && !is_new(context, one)).then(|| {
-            let noun = if plain.len() == 1 { "the listener" } else { "the listeners" };
-            let message = format!(
-                "{noun} {} of {} {} no certificate, and the Service asks for {}",
-                listed(plain.iter().map(String::as_str)),
-                described(one),
-                if plain.len() == 1 { "has" } else { "have" },
-                text::printable(wanted)
-            );
-            on_balancer(one, Severity::Warning, message, FIX).with_respect_to("none")
-        });
-        let other = other.into_iter().filter(|one| one.certificates.iter().all(|arn| arn != wanted));
-        let found = other.map(|listener| {
-            let held = listener.certificates.first().map(String::as_str).unwrap_or_default();
             let message = format!(
                 "the listener {} of {} has the certificate {} instead of {}",
                 listener.port,
@@ -84,9 +44,19 @@ fn check(context: &Context<'_>) -> CheckResult {
                 text::printable(held),
                 text::printable(wanted)
             );
-            on_balancer(one, Severity::Warning, message, FIX).with_respect_to(listener.port.to_string())
-        });
-        Some(found.chain(without).collect())
+            found.push(on_balancer(one, Severity::Warning, message, FIX).with_respect_to(listener.port.to_string()));
+        }
+        if let Some((_, wanted)) = plain.first().filter(|_| !is_new(context, one)) {
+            let (noun, verb) = if plain.len() == 1 { ("the listener", "has") } else { ("the listeners", "have") };
+            let message = format!(
+                "{noun} {} of {} {verb} no certificate, and the Service asks for {}",
+                listed(plain.iter().map(|(port, _)| port.as_str())),
+                described(one),
+                text::printable(wanted)
+            );
+            found.push(on_balancer(one, Severity::Warning, message, FIX).with_respect_to("none"));
+        }
+        found
     })
 }
 

@@ -1,10 +1,9 @@
 use std::collections::BTreeSet;
 
-use crate::aws::load_balancers::Maker;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{BALANCER, BALANCERS, TAGS, described, for_each_of_service, is_new, listed, on_balancer};
+use super::{BALANCER, BALANCERS, TAGS, described, for_each_with_listeners, is_new, listed, on_balancer};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-listener-missing",
@@ -24,19 +23,16 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    for_each_of_service(context, |one, service| {
-        let listeners = one.balancer.listeners.as_ref()?;
+    for_each_with_listeners(context, |one, listeners, asked| {
         if is_new(context, one) {
-            return Some(Vec::new());
+            return Vec::new();
         }
         let held: BTreeSet<i64> = listeners.iter().map(|listener| i64::from(listener.port)).collect();
-        // The cloud controller skips ports without a node port.
-        let skips = one.claim().is_some_and(|claim| claim.maker == Maker::CloudController);
-        let asked = service.ports.iter().filter(|port| !skips || port.node_port.is_some()).map(|port| port.port);
+        let asked = asked.iter().map(|listener| listener.port);
         let missing: BTreeSet<String> =
             asked.filter(|port| !held.contains(port)).map(|port| port.to_string()).collect();
         if missing.is_empty() {
-            return Some(Vec::new());
+            return Vec::new();
         }
         let noun = if missing.len() == 1 { "port" } else { "ports" };
         let message = format!(
@@ -45,7 +41,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             listed(missing.iter().map(String::as_str))
         );
         let fix = "see the events of the Service for the reason why the controller did not create the listener";
-        Some(vec![on_balancer(one, Severity::Warning, message, fix)])
+        vec![on_balancer(one, Severity::Warning, message, fix)]
     })
 }
 

@@ -90,14 +90,14 @@ impl Request<'_> {
         Ok(())
     }
 
-    /// True if HTTP is redirected to HTTPS.
-    pub(super) fn redirects(&self, listeners: &[Listener]) -> Result<bool, Stop> {
+    /// The port of HTTPS to which HTTP is redirected.
+    pub(super) fn redirect(&self, listeners: &[Listener]) -> Result<Option<i64>, Stop> {
         let mut ports = BTreeSet::new();
         for member in &self.group.members {
             // Since v2.14.
             let of_class = member.parameter(&["spec", "sslRedirectPort"]).filter(|_| self.config.is_since(2, 14));
             if let Some(port) = of_class {
-                let Ok(port) = port.parse::<i32>() else { return Ok(false) };
+                let Ok(port) = port.parse::<i32>() else { return Ok(None) };
                 ports.insert(i64::from(port));
                 continue;
             }
@@ -114,7 +114,7 @@ impl Request<'_> {
         let (Some(port), None) = (all.next(), all.next()) else {
             let ports: Vec<String> = ports.iter().map(i64::to_string).collect();
             return match ports.as_slice() {
-                [] => Ok(false),
+                [] => Ok(None),
                 several => Stop::error(format!("conflicting sslRedirect port: {}", go_list(several))),
             };
         };
@@ -123,7 +123,7 @@ impl Request<'_> {
             Some(listener) if listener.protocol != "HTTPS" => {
                 Stop::error(format!("listener protocol non-SSL for SSLRedirect port: {port}"))
             }
-            Some(_) => Ok(true),
+            Some(_) => Ok(Some(*port)),
         }
     }
 

@@ -16,13 +16,28 @@ pub(super) struct Listener {
     pub(super) port: i64,
     pub(super) protocol: String,
     /// The policy of HTTPS, if an Ingress or a class sets one.
-    ssl_policy: Option<String>,
+    pub(super) ssl_policy: Option<String>,
+    /// Certificates that an Ingress or a class names, the default one first. Without any, they are discovered.
+    pub(super) certificates: Vec<String>,
     /// Ingresses that listen on it, by place in the group.
     pub(super) members: Vec<usize>,
     /// Sorted.
     pub(super) ranges: Vec<String>,
     /// Sorted.
     pub(super) prefix_lists: Vec<String>,
+}
+
+impl Listener {
+    /// The listener, with the port of HTTPS to which those of HTTP redirect.
+    /// Source: `pkg/ingress/model_build_listener.go#buildListenerDefaultActions`.
+    pub(super) fn decided(&self, redirect: Option<i64>) -> crate::model::Listener {
+        crate::model::Listener {
+            certificates: self.certificates.clone(),
+            ssl_policy: self.ssl_policy.clone(),
+            redirects_to: redirect.filter(|_| self.protocol == "HTTP"),
+            ..crate::model::Listener::new(self.port, &self.protocol)
+        }
+    }
 }
 
 impl Request<'_> {
@@ -88,7 +103,8 @@ impl Request<'_> {
         prefix_lists.sort();
         prefix_lists.dedup();
         let certificates = if self.config.is_since(2, 8) { of_class("certificateArn") } else { Vec::new() };
-        let has_certificate = !own_or(certificates, "certificate-arn").is_empty();
+        let certificates = own_or(certificates, "certificate-arn");
+        let has_certificate = !certificates.is_empty();
         let ports = ports(annotations.get("listen-ports"), has_certificate)?;
         if ports.values().any(|protocol| protocol == "HTTPS") && !has_certificate {
             decision.may_fail("the certificates of HTTPS are discovered in ACM, which was not read");
@@ -97,6 +113,7 @@ impl Request<'_> {
         let listener = |(port, protocol): (i64, String)| Listener {
             port,
             ssl_policy: ssl_policy.filter(|_| protocol == "HTTPS").map(str::to_owned),
+            certificates: if protocol == "HTTPS" { certificates.clone() } else { Vec::new() },
             protocol,
             members: vec![place],
             ranges: ranges.clone(),
@@ -217,6 +234,13 @@ fn merge(all: &[(String, Listener)]) -> Result<Option<Listener>, Stop> {
         && let Some((other, differing)) = policies.find(|(_, other)| *other != policy)
     {
         return Stop::error(format!("conflicting sslPolicy, {name}: {policy} | {other}: {differing}"));
+    }
+    merged.ssl_policy = all.iter().find_map(|(_, listener)| listener.ssl_policy.clone());
+    merged.certificates = Vec::new();
+    for certificate in all.iter().flat_map(|(_, listener)| &listener.certificates) {
+        if !merged.certificates.contains(certificate) {
+            merged.certificates.push(certificate.clone());
+        }
     }
     if merged.ranges.is_empty() && merged.prefix_lists.is_empty() {
         merged.ranges = vec!["0.0.0.0/0".to_owned(), "::/0".to_owned()];

@@ -7,6 +7,7 @@ use crate::controller::ControllerVersion;
 use crate::kubernetes::ServicePort;
 
 use super::{Network, Request};
+use crate::model::Listener;
 use crate::model::annotations::{go_list, go_quoted, parse_bool};
 use crate::model::decision::{Answer, Decision, HealthCheck, Stop};
 use crate::model::load_balancer_controller::groups::node_groups;
@@ -27,8 +28,7 @@ impl<'a> Request<'a> {
         is_dual_stack: bool,
     ) -> Result<(), Stop> {
         let service = self.service;
-        let mut target_groups = Vec::new();
-        let mut openings = Vec::new();
+        let (mut target_groups, mut openings) = (Vec::new(), Vec::new());
         self.check_merged_ports()?;
         self.validate_tls_ports()?;
         // A target group is that of a number: of two ports with the same number the first counts.
@@ -323,6 +323,40 @@ impl<'a> Request<'a> {
         let ports = self.annotations.list("aws-load-balancer-ssl-ports").unwrap_or_default();
         let is_listed = |one: &String| *one == port.name || *one == port.port.to_string();
         port.protocol != "UDP" && !certificates.is_empty() && (ports.is_empty() || ports.iter().any(is_listed))
+    }
+
+    /// The listeners that the Service asks for. Of two ports with the same number the first counts.
+    pub(super) fn asked_listeners(&self) -> Vec<Listener> {
+        let mut numbers = BTreeSet::new();
+        let ports = self.service.ports.iter().filter(|port| numbers.insert(port.port));
+        let listeners = ports.map(|port| {
+            let target_port = match self.target_type(port) {
+                Ok("instance") => port.node_port,
+                Ok(_) => port.target_port,
+                Err(_) => None,
+            };
+            self.listener(port, self.target_protocol(port), target_port)
+        });
+        listeners.collect()
+    }
+
+    /// Source: `pkg/service/model_build_listener.go#buildListenerSpec`.
+    fn listener(&self, port: &ServicePort, target_protocol: &str, target_port: Option<i64>) -> Listener {
+        let plain = Listener {
+            target_port,
+            target_protocol: Some(target_protocol.to_owned()),
+            ..Listener::new(port.port, target_protocol)
+        };
+        if !self.is_tls_listener(port) {
+            return plain;
+        }
+        let policy = self.annotations.get("aws-load-balancer-ssl-negotiation-policy");
+        Listener {
+            protocol: "TLS".to_owned(),
+            certificates: self.annotations.list("aws-load-balancer-ssl-cert").unwrap_or_default(),
+            ssl_policy: policy.map(str::to_owned),
+            ..plain
+        }
     }
 
     /// The protocol of a target group.
