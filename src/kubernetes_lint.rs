@@ -1,17 +1,36 @@
 //! The Kubernetes rules, run on files: no account, no cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{Finding, Status};
+use crate::finding::{Finding, Severity, Status};
 use crate::inventory::Provider;
 use crate::kubernetes::{Evidence, Source};
-use crate::rules::{self, KubernetesContext, Outcome, Rule, RuleOutcome};
+use crate::resource::ResourceKey;
+use crate::rules::{self, KubernetesContext, Outcome, Outcomes, Rule, RuleOutcome};
 
 mod comments;
 
 /// Placeholder cluster id when none is given.
 const CLUSTER: &str = "cluster";
+
+/// Drops the errors of controllers at objects about which another rule states an error: that is the cause.
+fn drop_restated(outcomes: &mut Outcomes) {
+    let all = std::mem::take(&mut outcomes.findings);
+    let (mut restated, mut others): (Vec<Finding>, Vec<Finding>) =
+        all.into_iter().partition(|one| rules::restates_model(one.rule));
+    let causes: BTreeSet<ResourceKey<'_>> =
+        others.iter().filter(|one| one.severity == Severity::Error).map(|one| one.resource.key()).collect();
+    restated.retain(|one| !causes.contains(&one.resource.key()));
+    others.append(&mut restated);
+    outcomes.findings = others;
+    for rule in outcomes.rules.iter_mut().filter(|rule| rule.outcome == Outcome::Failed) {
+        if !outcomes.findings.iter().any(|finding| finding.rule == rule.rule) {
+            rule.outcome = Outcome::NotApplicable;
+            rule.why = Some("other rules state the causes".to_owned());
+        }
+    }
+}
 
 /// Results of the rules on files.
 #[derive(Debug, Default)]
@@ -53,7 +72,7 @@ impl KubernetesLint {
 
     /// Runs the selected rules that need no cloud on each cluster separately.
     pub fn check(&mut self, clusters: &[Evidence], selected: &[&'static Rule]) {
-        let on_files: Vec<&'static Rule> = selected.iter().copied().filter(|rule| rule.is_on_evidence()).collect();
+        let on_files: Vec<&'static Rule> = selected.iter().copied().filter(|rule| rule.runs_on_files()).collect();
         for evidence in clusters {
             self.texts.extend(evidence.sources.iter().map(|source| (Arc::clone(&source.file), Arc::clone(source))));
             let context = KubernetesContext {
@@ -64,7 +83,8 @@ impl KubernetesLint {
                 alibaba_routes: evidence.alibaba_writes_routes(),
                 alibaba: None,
             };
-            let outcomes = rules::run(&context, &on_files);
+            let mut outcomes = rules::run(&context, &on_files);
+            drop_restated(&mut outcomes);
             self.findings.extend(outcomes.findings);
             if self.rules.is_empty() {
                 self.rules = outcomes.rules;

@@ -5,6 +5,7 @@
 
 pub(crate) mod annotations;
 mod answer;
+pub(crate) mod any_account;
 mod calls;
 pub(crate) mod cloud_provider_alibaba;
 pub(crate) mod cloud_provider_aws;

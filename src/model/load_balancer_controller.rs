@@ -72,6 +72,11 @@ impl<'a> Config<'a> {
         self.cluster_name
     }
 
+    /// `--aws-vpc-id`.
+    pub(super) fn named_vpc(&self) -> Option<&str> {
+        self.flag("aws-vpc-id").filter(|vpc| !vpc.is_empty())
+    }
+
     /// Version of the controller: the one that the operator gives, else that of the image.
     pub(crate) fn version_in(evidence: &Evidence) -> Option<ControllerVersion> {
         let companion = Companion::LoadBalancerController;
@@ -178,7 +183,7 @@ impl<'a> Config<'a> {
 
     /// The VPC of the controller.
     fn vpc(&self, world: &World<'a>) -> Result<String, Stop> {
-        if let Some(vpc) = self.flag("aws-vpc-id").filter(|vpc| !vpc.is_empty()) {
+        if let Some(vpc) = self.named_vpc() {
             return Ok(vpc.to_owned());
         }
         match world.vpc_of_nodes() {

@@ -13,7 +13,7 @@ use super::load_balancer_controller::{Config, NEWEST, gives_a_class, has_webhook
 use super::world::HeldIngresses;
 
 /// Namespace of objects that state none, unless the operator names one.
-const DEFAULT_NAMESPACE: &str = "default";
+pub(super) const DEFAULT_NAMESPACE: &str = "default";
 
 /// Kinds of objects that load balancers are created for, and that the model has no decision about.
 const NOT_MODELLED: [DocumentKind; 2] = [DocumentKind::GatewayApi, DocumentKind::RemovedIngress];

@@ -74,6 +74,8 @@ pub struct Rule {
     /// The step of a migration to the external cloud controller that it decides.
     pub migration: Option<Prerequisite>,
     pub check: Check,
+    /// The check of files, where the other one needs an account.
+    pub(crate) on_files: Option<fn(&KubernetesContext<'_>) -> CheckResult>,
 }
 
 /// Requirements of a migration to the external cloud controller that rules decide.
@@ -159,6 +161,7 @@ impl Rule {
             is_about_security: false,
             migration: None,
             check,
+            on_files: None,
         }
     }
 
@@ -220,6 +223,12 @@ impl Rule {
             Check::Alibaba(_) => Provider::ALIBABA,
             Check::Aws(_) => Provider::AWS,
         }
+    }
+
+    /// True if it can check files without an account.
+    #[must_use]
+    pub fn runs_on_files(&self) -> bool {
+        self.is_on_evidence() || self.on_files.is_some()
     }
 
     /// True if it asks no cloud.

@@ -1,8 +1,9 @@
 //! Load balancers that their controller does not finish, as the model of the controllers decides.
 
 use crate::kubernetes::Place;
+use crate::model::any_account::failures_in_any_account;
 use crate::model::failures::{Failure, certain_failures};
-use crate::model::simulate::ObjectKind;
+use crate::model::simulate::{ObjectKind, SimulationError};
 
 use super::aws::Context;
 use super::prelude::*;
@@ -41,6 +42,38 @@ pub(super) fn check(
         return CheckResult::not_applicable(none);
     }
     let found = failures.iter().map(|failure| {
+        let object = &failure.decision.object;
+        violation(&Stopped { failure, name: format!("{}/{}", object.namespace, object.name) })
+    });
+    CheckResult::counted(taken, found)
+}
+
+/// Runs a check on each load balancer that a controller does not finish in any account. An object to which the check does not
+/// apply gives `None`.
+pub(super) fn check_files(
+    context: &KubernetesContext<'_>,
+    kind: ObjectKind,
+    none: &'static str,
+    violation: impl Fn(&Stopped<'_>) -> Option<Violation>,
+) -> CheckResult {
+    let version = context.aws_controller_version();
+    let failures = failures_in_any_account(context.evidence, kind, context.cluster_id, version);
+    of_files(failures, none, violation)
+}
+
+/// The findings about failures in any account.
+pub(super) fn of_files(
+    failures: Result<(usize, Vec<Failure>), SimulationError>,
+    none: &'static str,
+    violation: impl Fn(&Stopped<'_>) -> Option<Violation>,
+) -> CheckResult {
+    let Ok((taken, failures)) = failures else {
+        return CheckResult::not_applicable("the version of the controller is not modelled");
+    };
+    if taken == 0 {
+        return CheckResult::not_applicable(none);
+    }
+    let found = failures.iter().filter_map(|failure| {
         let object = &failure.decision.object;
         violation(&Stopped { failure, name: format!("{}/{}", object.namespace, object.name) })
     });

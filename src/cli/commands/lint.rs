@@ -21,7 +21,7 @@ use crate::cli::io::output;
 pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>), Failure> {
     let mut selected = input::chosen_rules(&args.rule, &args.skip_rule)?;
     let clouds = args.provider.map_or(vec![Provider::Aws, Provider::Alibaba], |name| vec![name.into()]);
-    selected.retain(|rule| rule.is_on_evidence() && rule.providers().iter().any(|cloud| clouds.contains(cloud)));
+    selected.retain(|rule| rule.runs_on_files() && rule.providers().iter().any(|cloud| clouds.contains(cloud)));
     if selected.is_empty() {
         return Err(Failure::usage("--rule and --skip-rule leave no rule that checks files")
             .help("`tagaudit rules` lists them"));

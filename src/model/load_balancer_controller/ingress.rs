@@ -12,6 +12,7 @@ use super::node_rules::{Opening, Source, add};
 use super::targets::targets;
 use super::{Config, Kind, Scheme, Stop, default_scheme};
 use crate::aws::ingresses::has_paths;
+use crate::aws::ingresses::{CONTROLLER, PREFIX};
 use crate::model::annotations::{Annotations, go_list, go_set};
 use crate::model::calls::Call;
 use crate::model::creation::{Creation, ListenerRules};
@@ -30,12 +31,6 @@ mod subnets;
 use backends::Backend;
 use class::{Class, classify, sort};
 use listeners::Listener;
-
-/// Prefix of the annotations.
-const PREFIX: &str = "alb.ingress.kubernetes.io/";
-
-/// `spec.controller` of the classes of the controller.
-const CONTROLLER: &str = "ingress.k8s.aws/alb";
 
 /// An Ingress, with its annotations and the parameters of its class.
 #[derive(Debug)]

@@ -70,7 +70,7 @@ pub(super) fn block(page: &mut String, decision: &Decision, painter: Painter, op
     }
     existing(&mut line, decision);
     network(&mut line, decision, options);
-    answer(&mut line, "listeners", &decision.listeners, |all| listeners(all));
+    answer(&mut line, "listens", &decision.listeners, |all| listeners(all));
     answer(&mut line, "groups", &decision.lb_groups, |groups| {
         if groups.is_empty() { "none".to_owned() } else { list(groups, options) }
     });

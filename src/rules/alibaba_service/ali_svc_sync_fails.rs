@@ -1,16 +1,20 @@
 use crate::alibaba::{Region, service_tag_value};
+use crate::inventory::Provider;
 use crate::kubernetes::Service;
+use crate::model::any_account::failures_in_any_account_of_alibaba;
 use crate::model::failures::certain_failures_of_alibaba;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
-use crate::rules::sync_failures::Stopped;
+use crate::rules::sync_failures::{Stopped, of_files};
+
+const NO_SERVICE: &str = "no Service requests a load balancer of Alibaba Cloud";
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-sync-fails",
     title: "the cloud controller stops with an error at a Service",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at a Service of type `LoadBalancer`. The version is that of the option or of the image; if it is not known, every version from 2.5.1 on must stop. Errors that depend on facts that were not read are skipped.",
+    condition: "The cloud controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at a Service of type `LoadBalancer`. The version is that of the option or of the image; if it is not known, every version from 2.5.1 on must stop. Errors that depend on facts that were not read are skipped; `lint` reports those that no account prevents.",
     impact: "no load balancer is created, or an existing one does not follow any change",
     fix: "Correct what the error names; `tagaudit simulate` shows the steps before it.",
     sources: &[
@@ -20,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
     example: "the cloud controller of Alibaba Cloud (2.14.0) stops at Service shop/web: `build lb local model error: build nlb attribute error: ParameterMissing, zone mappings are required`",
     reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers, Read::DescribeVSwitches],
     restates_model: true,
+    on_files: Some(check_files),
     ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
@@ -29,7 +34,7 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         return CheckResult::not_applicable("the nodes are not in one region");
     };
     if taken == 0 {
-        return CheckResult::not_applicable("no Service requests a load balancer of Alibaba Cloud");
+        return CheckResult::not_applicable(NO_SERVICE);
     }
     let found = failures.iter().map(|failure| {
         let object = &failure.decision.object;
@@ -41,6 +46,21 @@ fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
         Stopped { failure, name }.violation("Service", resource, has_address, place)
     });
     CheckResult::counted(taken, found)
+}
+
+fn check_files(context: &KubernetesContext<'_>) -> CheckResult {
+    let version = context.alibaba_controller_version();
+    let failures = failures_in_any_account_of_alibaba(context.evidence, context.cluster_id, version);
+    of_files(failures, NO_SERVICE, |stopped| {
+        let object = &stopped.failure.decision.object;
+        let mut services = context.evidence.services.iter().flatten();
+        let service = services.find(|one| one.namespace == object.namespace && one.name == object.name)?;
+        let is_here = || service.annotations.keys().any(|key| key.contains("/alibaba-cloud-loadbalancer-"));
+        (context.is_of(Provider::Alibaba) || is_here()).then(|| {
+            let resource = ResourceRef::bare(ResourceKind::Service, service.full_name());
+            stopped.violation("Service", resource, !service.ingress.is_empty(), Some(&service.place))
+        })
+    })
 }
 
 /// True if a load balancer carries the tag of a Service.

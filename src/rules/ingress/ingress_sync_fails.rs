@@ -1,8 +1,10 @@
-use crate::kubernetes::DocumentKind;
+use crate::inventory::Provider;
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
+use crate::model::any_account::with_classes;
 use crate::model::simulate::ObjectKind;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::rules::sync_failures::{READS, check as check_failures};
+use crate::rules::sync_failures::{READS, Stopped, check as check_failures, check_files as check_failures_on_files};
 
 use super::{LISTS, full_name};
 
@@ -11,31 +13,42 @@ pub(super) const RULE: Rule = Rule {
     title: "the AWS Load Balancer Controller stops with an error at an Ingress",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "The AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at an Ingress, or at a group of Ingresses. The version is that of the option or of the image; if it is not known, every version from 2.5 on must stop. Skipped: errors that depend on facts that were not read, and Ingresses that several controllers share.",
+    condition: "The AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at an Ingress, or at a group of Ingresses. The version is that of the option or of the image; if it is not known, every version from 2.5 on must stop. `lint` asks the same about an account in which everything exists that the objects name, so that an error comes from the object alone. Skipped: errors that depend on facts that were not read, and Ingresses that several controllers share.",
     impact: "no load balancer is created, or an existing one does not follow any change",
     fix: "Correct what the error names; `tagaudit simulate` shows the steps before it.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/ingress/model_builder.go#Build"],
     example: "the AWS Load Balancer Controller (2.13.4) stops at Ingress shop/web: `conflicting scheme: map[internal:{} internet-facing:{}]`",
     reads: READS,
     restates_model: true,
+    on_files: Some(check_files),
     lists: LISTS,
     ..Rule::joined(check)
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    let objects = context.kubernetes.documents_by_kind(DocumentKind::Ingress);
-    let objects: Vec<_> = objects.map(|document| document.object()).collect();
-    check_failures(context, ObjectKind::Ingress, super::NO_INGRESS, |stopped| {
-        let reference = |name: &str| ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{name}"));
-        let object = objects.iter().find(|one| full_name(**one) == stopped.name);
-        let addresses = object.and_then(|object| object.items(&["status", "loadBalancer", "ingress"]).next());
-        let place = object.map(|object| object.head());
-        let members = stopped.failure.decision.members.iter();
-        let others = members.map(|one| format!("{}/{}", one.namespace, one.name)).filter(|name| *name != stopped.name);
-        stopped
-            .violation("Ingress", reference(&stopped.name), addresses.is_some(), place.as_ref())
-            .related(others.map(|name| reference(&name)))
+    check_failures(context, ObjectKind::Ingress, super::NO_INGRESS, |stopped| violation(context.kubernetes, stopped))
+}
+
+fn check_files(context: &KubernetesContext<'_>) -> CheckResult {
+    // A class is often in other files than its Ingresses.
+    let classed = context.is_of(Provider::Aws).then(|| with_classes(context.evidence));
+    let context = KubernetesContext { evidence: classed.as_ref().unwrap_or(context.evidence), ..*context };
+    check_failures_on_files(&context, ObjectKind::Ingress, super::NO_INGRESS, |stopped| {
+        Some(violation(context.evidence, stopped))
     })
+}
+
+fn violation(evidence: &Evidence, stopped: &Stopped<'_>) -> Violation {
+    let reference = |name: &str| ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{name}"));
+    let mut objects = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+    let object = objects.find(|one| full_name(*one) == stopped.name);
+    let addresses = object.and_then(|object| object.items(&["status", "loadBalancer", "ingress"]).next());
+    let place = object.map(Object::head);
+    let members = stopped.failure.decision.members.iter();
+    let others = members.map(|one| format!("{}/{}", one.namespace, one.name)).filter(|name| *name != stopped.name);
+    stopped
+        .violation("Ingress", reference(&stopped.name), addresses.is_some(), place.as_ref())
+        .related(others.map(|name| reference(&name)))
 }
 
 #[cfg(test)]

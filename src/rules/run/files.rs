@@ -16,7 +16,10 @@ impl RuleContext for KubernetesContext<'_> {
     fn tasks(&self, rule: &'static Rule) -> Vec<Task<'_>> {
         match rule.check {
             Check::Evidence(_, check) => vec![Box::new(move || check(self))],
-            Check::Aws(_) | Check::Alibaba(_) => Vec::new(),
+            Check::Aws(_) | Check::Alibaba(_) => {
+                let check = rule.on_files.map(|check| -> Task<'_> { Box::new(move || check(self)) });
+                check.into_iter().collect()
+            }
         }
     }
 

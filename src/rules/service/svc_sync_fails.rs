@@ -1,15 +1,19 @@
-use crate::kubernetes::Service;
+use crate::kubernetes::{Evidence, Service};
 use crate::model::simulate::ObjectKind;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::rules::sync_failures::{READS, check as check_failures};
+use crate::rules::sync_failures::{READS, Stopped, check as check_failures, check_files as check_failures_on_files};
+
+use super::is_on_aws;
+
+const NO_SERVICE: &str = "no Service requests an AWS load balancer";
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-sync-fails",
     title: "a controller stops with an error at a Service",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller or the AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models them, stops with an error at a Service of type `LoadBalancer`. The version is that of the option or of the image; if it is not known, every version must stop (cloud controller from 1.22 on, AWS Load Balancer Controller from 2.5 on). Skipped: errors that depend on facts that were not read, controllers whose `--cloud-config` was not given, and Services that several AWS Load Balancer Controllers share.",
+    condition: "The cloud controller or the AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models them, stops with an error at a Service of type `LoadBalancer`. The version is that of the option or of the image; if it is not known, every version must stop (cloud controller from 1.22 on, AWS Load Balancer Controller from 2.5 on). `lint` asks the same about an account in which everything exists that the objects name, so that an error comes from the object alone. Skipped: errors that depend on facts that were not read, controllers whose `--cloud-config` was not given, and Services that several AWS Load Balancer Controllers share.",
     impact: "no load balancer is created, or an existing one does not follow any change",
     fix: "Correct what the error names; `tagaudit simulate` shows the steps before it.",
     sources: &[
@@ -20,19 +24,34 @@ pub(super) const RULE: Rule = Rule {
     reads: READS,
     migration: Some(Prerequisite::Services),
     restates_model: true,
+    on_files: Some(check_files),
     ..Rule::joined(check)
 };
 
 fn check(context: &Context<'_>) -> CheckResult {
-    check_failures(context, ObjectKind::Service, "no Service requests an AWS load balancer", |stopped| {
-        let mut services = context.kubernetes.services.iter().flatten();
-        let object = &stopped.failure.decision.object;
-        let service = services.find(|one| one.namespace == object.namespace && one.name == object.name);
-        let name = service.map_or_else(|| stopped.name.clone(), Service::full_name);
-        let has_address = service.is_some_and(|one| !one.ingress.is_empty());
-        let place = service.map(|one| &one.place);
-        stopped.violation("Service", ResourceRef::bare(ResourceKind::Service, name), has_address, place)
+    check_failures(context, ObjectKind::Service, NO_SERVICE, |stopped| violation(context.kubernetes, stopped))
+}
+
+fn check_files(context: &KubernetesContext<'_>) -> CheckResult {
+    check_failures_on_files(context, ObjectKind::Service, NO_SERVICE, |stopped| {
+        let service = named(context.evidence, stopped)?;
+        is_on_aws(context, service).then(|| violation(context.evidence, stopped))
     })
+}
+
+/// The Service at which a controller stops.
+fn named<'e>(evidence: &'e Evidence, stopped: &Stopped<'_>) -> Option<&'e Service> {
+    let object = &stopped.failure.decision.object;
+    let mut services = evidence.services.iter().flatten();
+    services.find(|one| one.namespace == object.namespace && one.name == object.name)
+}
+
+fn violation(evidence: &Evidence, stopped: &Stopped<'_>) -> Violation {
+    let service = named(evidence, stopped);
+    let name = service.map_or_else(|| stopped.name.clone(), Service::full_name);
+    let has_address = service.is_some_and(|one| !one.ingress.is_empty());
+    let place = service.map(|one| &one.place);
+    stopped.violation("Service", ResourceRef::bare(ResourceKind::Service, name), has_address, place)
 }
 
 #[cfg(test)]

@@ -1,0 +1,387 @@
+//! Errors that no account prevents: those of a controller where everything exists that objects name, and that it looks for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::alibaba;
+use serde_json::json;
+
+use crate::aws::ingresses::{CONTROLLER, PREFIX};
+use crate::aws::view::ClusterView;
+use crate::aws::{Account, AvailabilityZone, Inventory, Region, Route, RouteTable, SecurityGroup, Subnet, Vpc};
+use crate::controller::ControllerVersion;
+use crate::inventory::{Provider, Tag};
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
+use crate::tags;
+
+use super::annotations::split;
+use super::decision::ObjectName;
+use super::failures::{Failure, certain_failures, certain_failures_of_alibaba};
+use super::load_balancer_controller::{Config, NEWEST};
+use super::objects::{DEFAULT_NAMESPACE, ingress_name};
+use super::simulate::{ObjectKind, SimulationError};
+
+const REGION: &str = "us-east-1";
+const VPC: &str = "vpc-of-the-cluster";
+
+/// Zones of the account.
+const ZONES: usize = 3;
+
+/// Most zones for the addresses of one Service; no region has as many.
+const MOST_ZONES: usize = 32;
+
+/// Prefixes of the annotations of the controllers in AWS.
+const PREFIXES: [&str; 2] = ["service.beta.kubernetes.io/aws-load-balancer-", PREFIX];
+
+/// Names after these prefixes that name subnets, and security groups.
+const SUBNETS: &str = "subnets";
+const GROUPS: [&str; 2] = ["security-groups", "extra-security-groups"];
+
+/// Annotations that state one address for each subnet.
+const ADDRESSES: [&str; 3] = ["eip-allocations", "private-ipv4-addresses", "ipv6-addresses"];
+
+/// The failures of the controllers in AWS at the objects of one kind, as [`certain_failures`].
+pub(crate) fn failures_in_any_account(
+    evidence: &Evidence,
+    kind: ObjectKind,
+    cluster_id: &str,
+    version: Option<ControllerVersion>,
+) -> Result<(usize, Vec<Failure>), SimulationError> {
+    let mut evidence = without_account(evidence);
+    let (mut taken, mut found) = (0, Vec::new());
+    let services = evidence.services.take();
+    let groups = match kind {
+        ObjectKind::Service => by_zones(services),
+        ObjectKind::Ingress => vec![(ZONES, services)],
+    };
+    for (zones, services) in groups {
+        evidence.services = services;
+        let inventory = account(&evidence, cluster_id, zones);
+        let view = ClusterView::new(&inventory, cluster_id, None, &[]);
+        let (more, failures) = certain_failures(&view, &evidence, kind, version)?;
+        taken += more;
+        found.extend(failures);
+    }
+    let unclear = with_one_subnet(&evidence);
+    found.retain(|one| {
+        let decision = &one.decision;
+        !std::iter::once(&decision.object).chain(&decision.members).any(|name| unclear.contains(name))
+    });
+    Ok((taken, found))
+}
+
+/// Services by the number of zones that they need. One that states addresses and no subnets gets as many zones.
+fn by_zones(services: Option<Vec<Service>>) -> Vec<(usize, Option<Vec<Service>>)> {
+    let Some(services) = services else { return vec![(ZONES, None)] };
+    let mut all: BTreeMap<usize, Vec<Service>> = BTreeMap::new();
+    for service in services {
+        let of = |name: &str| service.annotations.get(&format!("{}{name}", PREFIXES[0]));
+        let first = ADDRESSES.iter().find_map(|name| of(name)).filter(|_| of(SUBNETS).is_none());
+        let zones = first.map_or(ZONES, |list| split(list).len()).clamp(1, MOST_ZONES);
+        all.entry(zones).or_default().push(service);
+    }
+    if all.is_empty() {
+        return vec![(ZONES, Some(Vec::new()))];
+    }
+    all.into_iter().map(|(zones, services)| (zones, Some(services))).collect()
+}
+
+/// The failures of the cloud controller of Alibaba Cloud at Services.
+pub(crate) fn failures_in_any_account_of_alibaba(
+    evidence: &Evidence,
+    cluster_id: &str,
+    version: Option<ControllerVersion>,
+) -> Result<(usize, Vec<Failure>), SimulationError> {
+    let region = alibaba::Region { name: "cn-hangzhou".to_owned(), ..alibaba::Region::default() };
+    let account = alibaba::Account { regions: vec![region], ..alibaba::Account::default() };
+    let mut inventory = alibaba::Inventory::new(None);
+    inventory.accounts = vec![account];
+    let view = alibaba::ClusterView::new(&inventory, cluster_id, None, &[]);
+    let mut evidence = without_account(evidence);
+    // No Node is no error, and one may be.
+    evidence.nodes = Some(Vec::new());
+    certain_failures_of_alibaba(&view, &evidence, version)
+}
+
+/// The evidence with a class of the AWS Load Balancer Controller for each Ingress that names one which was not given, and that
+/// has annotations of the controller.
+pub(crate) fn with_classes(evidence: &Evidence) -> Evidence {
+    let named = |document: &Document| document.object().text(&["metadata", "name"]).map(str::to_owned);
+    let given: BTreeSet<String> = evidence.documents_by_kind(DocumentKind::IngressClass).filter_map(named).collect();
+    let is_own = |object: &Object<'_>| {
+        object.members(&["metadata", "annotations"]).any(|(key, _)| key.value.starts_with(PREFIXES[1]))
+    };
+    let objects = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object).filter(is_own);
+    let asked: BTreeSet<&str> = objects.filter_map(|one| one.text(&["spec", "ingressClassName"])).collect();
+    let missing = asked.into_iter().filter(|name| !given.contains(*name)).map(|name| {
+        json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": name},
+            "spec": {"controller": CONTROLLER},
+        })
+    });
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": missing.collect::<Vec<_>>()});
+    match Evidence::parse("", list.to_string().into_bytes()) {
+        Ok(classes) => evidence.clone().and(classes),
+        Err(_) => evidence.clone(),
+    }
+}
+
+/// Drops what belongs to one account: Nodes, and configurations of the controllers.
+fn without_account(evidence: &Evidence) -> Evidence {
+    let mut evidence = evidence.clone();
+    evidence.nodes = None;
+    evidence.cloud_configs.clear();
+    evidence
+}
+
+/// An account with subnets in some zones, and with the subnets and the security groups that objects name.
+fn account(evidence: &Evidence, cluster_id: &str, zones: usize) -> Inventory {
+    let config = Config::new(evidence, cluster_id, NEWEST);
+    let vpc = config.named_vpc().unwrap_or(VPC);
+    let mut tags = vec![
+        Tag { key: tags::cluster_key(cluster_id), value: "owned".to_owned() },
+        Tag { key: tags::cluster_key(config.cluster_name()), value: "owned".to_owned() },
+        Tag { key: "kubernetes.io/role/elb".to_owned(), value: "1".to_owned() },
+        Tag { key: "kubernetes.io/role/internal-elb".to_owned(), value: "1".to_owned() },
+    ];
+    for document in evidence.documents_by_kind(DocumentKind::IngressClassParams) {
+        let selected = document.object().members(&["spec", "subnets", "tags"]);
+        let first = selected.filter_map(|(key, values)| Some((key, values.items(&[]).next()?.scalar()?)));
+        tags.extend(first.map(|(key, value)| Tag { key: key.value, value }));
+    }
+    tags.sort_by(|a, b| a.key.cmp(&b.key));
+    tags.dedup_by(|a, b| a.key == b.key);
+    let (subnets, groups) = named(evidence);
+    let mut region = Region { name: REGION.to_owned(), ..Region::default() };
+    let unnamed = (0..zones).map(|number| format!("subnet-of-zone-{number}"));
+    let named = subnets.into_iter().flat_map(|(name, number)| (0..number).map(move |_| name.clone()));
+    for (number, name) in unnamed.chain(named).enumerate() {
+        let zone = format!("{REGION}-{number}");
+        region.subnets.push(Subnet {
+            vpc_id: vpc.to_owned(),
+            availability_zone: zone.clone(),
+            owner_id: None,
+            available_ip_address_count: Some(1_000),
+            cidr_block: Some(format!("10.{}.{}.0/24", number / 256, number % 256)),
+            ipv6_cidr_blocks: Some(vec![format!("2001:db8:0:{number:x}::/64")]),
+            outpost_arn: None,
+            tags: with_name(&tags, &name),
+            id: if name.starts_with("subnet-") { name } else { format!("subnet-{number}") },
+        });
+        region.availability_zones.push(AvailabilityZone { name: zone, zone_type: "availability-zone".to_owned() });
+    }
+    region.security_groups.extend(groups.into_iter().map(|name| SecurityGroup {
+        description: String::new(),
+        vpc_id: Some(vpc.to_owned()),
+        owner_id: None,
+        ingress: Vec::new(),
+        egress_groups: Vec::new(),
+        tags: with_name(&[], &name),
+        id: name.clone(),
+        name,
+    }));
+    region.vpcs.push(Vpc {
+        id: vpc.to_owned(),
+        owner_id: None,
+        cidr_blocks: Some(vec!["10.0.0.0/8".to_owned()]),
+        dhcp_options_id: None,
+        enable_dns_support: Some(true),
+        enable_dns_hostnames: Some(true),
+        tags: Vec::new(),
+    });
+    let internet = Route {
+        destination: "0.0.0.0/0".to_owned(),
+        gateway_id: Some("igw-of-the-cluster".to_owned()),
+        instance_id: None,
+        network_interface_id: None,
+        state: Some("active".to_owned()),
+    };
+    region.route_tables.push(RouteTable {
+        id: "rtb-of-the-cluster".to_owned(),
+        vpc_id: vpc.to_owned(),
+        owner_id: None,
+        main: true,
+        subnet_ids: Vec::new(),
+        routes: vec![internet],
+        tags: Vec::new(),
+    });
+    let account = Account { partition: "aws".to_owned(), regions: vec![region], ..Account::default() };
+    let mut inventory = Inventory::new(Provider::Aws, None);
+    inventory.accounts = vec![account];
+    inventory
+}
+
+fn with_name(tags: &[Tag], name: &str) -> Vec<Tag> {
+    let mut tags = tags.to_vec();
+    tags.push(Tag { key: "Name".to_owned(), value: name.to_owned() });
+    tags.sort_by(|a, b| a.key.cmp(&b.key));
+    tags
+}
+
+/// Ingresses that name one subnet. That is enough in a local zone, and not in an Availability Zone.
+fn with_one_subnet(evidence: &Evidence) -> BTreeSet<ObjectName> {
+    let names_one = |object: &Object<'_>| {
+        let key = format!("{}{SUBNETS}", PREFIXES[1]);
+        object.text(&["metadata", "annotations", &key]).is_some_and(|value| split(value).len() == 1)
+    };
+    let of_class = evidence
+        .documents_by_kind(DocumentKind::IngressClassParams)
+        .any(|one| one.object().items(&["spec", "subnets", "ids"]).count() == 1);
+    let objects = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+    objects.filter(|one| of_class || names_one(one)).map(|one| ingress_name(one, DEFAULT_NAMESPACE)).collect()
+}
+
+/// Subnets and security groups that annotations and class parameters name, by id or by name. As many subnets have a name as
+/// one list repeats it.
+fn named(evidence: &Evidence) -> (BTreeMap<String, usize>, BTreeSet<String>) {
+    let (mut subnets, mut groups) = (BTreeMap::new(), BTreeSet::new());
+    let mut annotation = |key: &str, value: &str| {
+        let Some(name) = PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)) else { return };
+        if name == SUBNETS {
+            let list = split(value);
+            for entry in &list {
+                let repeated = list.iter().filter(|other| *other == entry).count();
+                let number = if entry.starts_with("subnet-") { 1 } else { repeated };
+                let most = subnets.entry(entry.clone()).or_insert(number);
+                *most = number.max(*most);
+            }
+        } else if GROUPS.contains(&name) {
+            groups.extend(split(value));
+        }
+    };
+    for service in evidence.services.iter().flatten() {
+        service.annotations.iter().for_each(|(key, value)| annotation(key, value));
+    }
+    for document in evidence.documents_by_kind(DocumentKind::Ingress) {
+        for (key, value) in document.object().members(&["metadata", "annotations"]) {
+            annotation(&key.value, value.node.as_str().unwrap_or_default());
+        }
+    }
+    for document in evidence.documents_by_kind(DocumentKind::IngressClassParams) {
+        let ids = document.object().items(&["spec", "subnets", "ids"]).filter_map(Object::scalar);
+        subnets.extend(ids.map(|id| (id, 1)));
+    }
+    (subnets, groups)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{failures_in_any_account, failures_in_any_account_of_alibaba, with_classes};
+    use crate::controller::ControllerVersion;
+    use crate::kubernetes::Evidence;
+    use crate::model::simulate::ObjectKind;
+
+    fn read(text: &str) -> Evidence {
+        Evidence::parse("f.yaml", text.as_bytes().to_vec()).unwrap()
+    }
+
+    /// Errors at a Service of the AWS Load Balancer Controller with these annotations.
+    fn of_service(annotations: &str) -> Vec<String> {
+        let text = format!(
+            "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  namespace: shop\n  annotations:\n    service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: instance\n{annotations}spec:\n  type: LoadBalancer\n  loadBalancerClass: service.k8s.aws/nlb\n  ports: [{{port: 443, nodePort: 30443}}]\n"
+        );
+        errors(&read(&text), ObjectKind::Service)
+    }
+
+    fn errors(evidence: &Evidence, kind: ObjectKind) -> Vec<String> {
+        let (taken, found) = failures_in_any_account(evidence, kind, "c", None).unwrap();
+        assert!(taken > 0, "nothing is asked");
+        found.into_iter().map(|one| one.error).collect()
+    }
+
+    fn annotation(name: &str, value: &str) -> String {
+        format!("    service.beta.kubernetes.io/aws-load-balancer-{name}: '{value}'\n")
+    }
+
+    const CLASS: &str = "---\napiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: alb}\nspec: {controller: ingress.k8s.aws/alb";
+
+    fn ingress(name: &str, value: &str, class: &str) -> Evidence {
+        read(&format!(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: web\n  namespace: shop\n  annotations:\n    alb.ingress.kubernetes.io/{name}: '{value}'\nspec:\n  ingressClassName: alb\n  defaultBackend: {{service: {{name: web, port: {{number: 80}}}}}}\n---\napiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: shop}}\nspec: {{type: NodePort, ports: [{{port: 80, nodePort: 30080}}]}}\n{class}"
+        ))
+    }
+
+    #[test]
+    fn an_error_of_the_object_is_one_in_any_account() {
+        for (name, value, error) in [
+            ("scheme", "public", "unknown scheme"),
+            ("ssl-ports", "8443", "Unused port"),
+            ("healthcheck-interval", "x", "failed to parse int32 annotation"),
+            // The number of subnets is that of the addresses, but they are for load balancers with another scheme.
+            ("eip-allocations", "eipalloc-1", "can only be set for internet facing"),
+        ] {
+            let found = of_service(&annotation(name, value));
+            assert!(found.iter().any(|one| one.contains(error)), "{name}={value}: {found:?}");
+        }
+        let internet = annotation("scheme", "internet-facing");
+        let two = annotation("subnets", "subnet-a,subnet-b") + &internet + &annotation("eip-allocations", "eipalloc-1");
+        assert_eq!(of_service(&two).len(), 1);
+        let end = format!("{CLASS}}}\n");
+        for (name, value, error) in [
+            ("listen-ports", r#"[{"TCP": 80}]"#, "listen protocol must be within"),
+            ("target-type", "pod", "unknown targetType: pod"),
+            ("inbound-cidrs", "10.0.0.0/99", "invalid CIDR address"),
+        ] {
+            let found = errors(&ingress(name, value, &end), ObjectKind::Ingress);
+            assert!(found.iter().any(|one| one.contains(error)), "{name}={value}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_an_account_may_have_is_no_error() {
+        let internet = annotation("scheme", "internet-facing");
+        for annotations in [
+            annotation("subnets", "subnet-a, private-b"),
+            // As many subnets may have the name.
+            annotation("subnets", "private,private"),
+            annotation("security-groups", "sg-0a,web"),
+            internet.clone() + &annotation("eip-allocations", "eipalloc-1"),
+            internet.clone() + &annotation("eip-allocations", "eipalloc-1,eipalloc-2,eipalloc-3,eipalloc-4"),
+            annotation("private-ipv4-addresses", "10.0.0.7,10.0.1.7"),
+            annotation("ip-address-type", "dualstack"),
+        ] {
+            assert_eq!(of_service(&annotations), [""; 0], "{annotations}");
+        }
+        let end = format!("{CLASS}}}\n");
+        for (name, value) in
+            [("subnets", "subnet-a,b"), ("security-groups", "sg-0a"), ("certificate-arn", "arn:aws:acm:x")]
+        {
+            assert_eq!(errors(&ingress(name, value, &end), ObjectKind::Ingress), [""; 0], "{name}={value}");
+        }
+        // One subnet is enough in a local zone.
+        assert_eq!(errors(&ingress("subnets", "subnet-a", &end), ObjectKind::Ingress), [""; 0]);
+        let parameters = |subnets: &str| {
+            format!(
+                "{CLASS}, parameters: {{apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: p}}}}\n---\napiVersion: elbv2.k8s.aws/v1beta1\nkind: IngressClassParams\nmetadata: {{name: p}}\nspec: {{subnets: {subnets}}}\n"
+            )
+        };
+        for subnets in ["{ids: [subnet-a, subnet-b]}", "{ids: [subnet-a]}", "{tags: {tier: [public]}}"] {
+            let found = errors(&ingress("scheme", "internal", &parameters(subnets)), ObjectKind::Ingress);
+            assert_eq!(found, [""; 0], "{subnets}");
+        }
+    }
+
+    #[test]
+    fn a_class_that_was_not_given_is_assumed_only_on_request() {
+        let wrong = ingress("scheme", "public", "");
+        assert_eq!(failures_in_any_account(&wrong, ObjectKind::Ingress, "c", None).unwrap().0, 0);
+        assert_eq!(errors(&with_classes(&wrong), ObjectKind::Ingress), ["unknown scheme: public"]);
+        // One that was given is that of another controller.
+        let other =
+            ingress("scheme", "public", &format!("{}}}\n", CLASS.replace("ingress.k8s.aws/alb", "nginx.org/x")));
+        assert_eq!(failures_in_any_account(&with_classes(&other), ObjectKind::Ingress, "c", None).unwrap().0, 0);
+    }
+
+    #[test]
+    fn services_of_alibaba_cloud_are_read_without_an_account() {
+        let service = |value: &str| {
+            read(&format!(
+                "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  annotations:\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-domain-extensions: '{value}'\n    service.beta.kubernetes.io/alibaba-cloud-loadbalancer-protocol-port: https:443\nspec: {{type: LoadBalancer, ports: [{{port: 443, nodePort: 30443}}]}}\n"
+            ))
+        };
+        let version: ControllerVersion = "2.13.0".parse().unwrap();
+        let found = |value, version| failures_in_any_account_of_alibaba(&service(value), "c", version).unwrap().1.len();
+        assert_eq!((found("a", Some(version)), found("a:b", Some(version))), (1, 0));
+        // Releases without the annotation do not stop.
+        assert_eq!(found("a", None), 0);
+    }
+}
