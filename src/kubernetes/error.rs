@@ -41,6 +41,15 @@ pub struct Rejected {
     pub wrong: WrongType,
 }
 
+/// An object without a name, which `kubectl create` alone takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unnamed {
+    /// `KIND NAMESPACE/`, and `generateName` if it has one.
+    pub document: String,
+    /// Place of `generateName`, or of the object.
+    pub place: Place,
+}
+
 /// Reason why an input could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KubernetesError {

@@ -14,7 +14,7 @@ use super::arguments::NodeArguments;
 use super::cloud_config::CloudConfig;
 use super::controller::CloudController;
 use super::document::{Document, DocumentKind};
-use super::error::{Malformed, Rejected, RepeatedKeys};
+use super::error::{Malformed, Rejected, RepeatedKeys, Unnamed};
 use super::service::Service;
 use super::source::{Object, Source};
 use super::workload::{Workload, WorkloadKind};
@@ -42,6 +42,8 @@ pub struct Evidence {
     pub malformed: Vec<Malformed>,
     /// Services, Ingresses and their classes that the API server rejects; they are among the others too.
     pub rejected: Vec<Rejected>,
+    /// Services, Ingresses and their classes without a name; they are among the others too.
+    pub unnamed: Vec<Unnamed>,
     /// Number of documents that were read as written, with their places.
     pub read_as_written: usize,
     /// Documents with repeated keys.
@@ -126,6 +128,7 @@ impl Evidence {
         self.read_as_written += other.read_as_written;
         self.repeated_keys.extend(other.repeated_keys);
         self.rejected.extend(other.rejected);
+        self.unnamed.extend(other.unnamed);
         self.sources.extend(other.sources);
         self.is_whole |= other.is_whole;
         self.gaps.extend(other.gaps);

@@ -16,7 +16,7 @@ use super::cloud_config::CloudConfig;
 use super::document::{
     Document, DocumentKind, display_name, embedded_texts, inner_texts, kind_from_api, kind_from_keys,
 };
-use super::error::{KubernetesError, Malformed, Rejected, RepeatedKeys};
+use super::error::{KubernetesError, Malformed, Rejected, RepeatedKeys, Unnamed};
 use super::evidence::Evidence;
 use super::field_types::{WrongType, wrong_in_document, wrong_in_service};
 use super::service::Service;
@@ -381,6 +381,7 @@ impl<'f> Reading<'f> {
             }
             Recognised::Service => {
                 self.note_rejected(wrong_in_service(object), &node, name);
+                self.note_unnamed(object, name);
                 let Some(service) = Service::read(object) else { return Ok(()) };
                 self.evidence.services.get_or_insert_default().push(service);
             }
@@ -393,6 +394,9 @@ impl<'f> Reading<'f> {
             Recognised::Document(kind) => {
                 self.evidence.document_lists.insert(kind);
                 self.note_rejected(wrong_in_document(object, kind), &node, name);
+                if kind.has_field_types() {
+                    self.note_unnamed(object, name);
+                }
                 self.keep(source, node, kind, api());
             }
         }
@@ -406,6 +410,20 @@ impl<'f> Reading<'f> {
             self.is_known = true;
             self.evidence.rejected.push(Rejected { document: display_name(node, kind), wrong });
         }
+    }
+
+    /// Records an object without a name.
+    fn note_unnamed(&mut self, object: Object<'_>, kind: &str) {
+        if object.text(&["metadata", "name"]).is_some_and(|name| !name.is_empty()) {
+            return;
+        }
+        let generated = object.located(&["metadata", "generateName"]);
+        let namespace = object.text(&["metadata", "namespace"]).map(|of| format!("{of}/")).unwrap_or_default();
+        let start = generated.as_ref().map_or("", |one| one.value.as_str());
+        self.evidence.unnamed.push(Unnamed {
+            document: format!("{kind} {namespace}{start}"),
+            place: generated.as_ref().map_or_else(|| object.place(), |one| one.place.clone()),
+        });
     }
 
     /// Records the renewal time of a lease. Leases of kube-system, which name the leader, are kept; leases of nodes are

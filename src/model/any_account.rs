@@ -10,7 +10,7 @@ use crate::aws::view::ClusterView;
 use crate::aws::{Account, AvailabilityZone, Inventory, Region, Route, RouteTable, SecurityGroup, Subnet, Vpc};
 use crate::controller::ControllerVersion;
 use crate::inventory::{Provider, Tag};
-use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place, Service};
 use crate::tags;
 
 use super::annotations::split;
@@ -125,11 +125,18 @@ pub(crate) fn with_classes(evidence: &Evidence) -> Evidence {
     }
 }
 
-/// Drops what belongs to one account: Nodes, and configurations of the controllers.
+/// Drops what belongs to one account: Nodes, and configurations of the controllers. Objects without a name, which several may
+/// share, are dropped too.
 fn without_account(evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
     evidence.nodes = None;
     evidence.cloud_configs.clear();
+    let unnamed: BTreeSet<Place> = std::mem::take(&mut evidence.unnamed).into_iter().map(|one| one.place).collect();
+    if let Some(services) = &mut evidence.services {
+        services.retain(|service| !unnamed.contains(&service.place));
+    }
+    let is_named = |document: &Document| document.object().text(&["metadata", "name"]).is_some();
+    evidence.documents.retain(|document| !document.kind.has_field_types() || is_named(document));
     evidence
 }
 

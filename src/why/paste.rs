@@ -168,6 +168,19 @@ const REFUSES_PROVIDER_ID: [&[&str]; 4] = [
 /// The API group of the objects of a controller, in a line that is not JSON.
 static GROUP: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r#"controllerGroup"?[:=]\s*"?([A-Za-z0-9.-]+)"#));
 
+/// The program that wrote an event about a load balancer, in the table of `kubectl describe`: type, reason, age, source, text.
+/// Source: kubernetes/kubectl `pkg/describe/describe.go#DescribeEvents`.
+static SOURCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"\bFailed(?:Build|Deploy)Model\s+(?:\d+[smhd])+\s+(?:\(x\d+ over [^)]*\)\s+)?([A-Za-z][A-Za-z0-9./-]*)\s",
+    )
+});
+
+/// Sources of such events.
+/// Sources: kubernetes-sigs/aws-load-balancer-controller `controllers/` (`controllerName`);
+/// kubernetes/cloud-provider-alibaba-cloud `pkg/controller/ingress/alb_controller.go`.
+const OWN_SOURCES: [&str; 5] = ["service", "ingress", "targetGroupBinding", "globalAccelerator", "Failed"];
+
 /// API groups of the objects that the known controllers reconcile.
 const OWN_GROUPS: [&str; 6] =
     ["karpenter.sh", "karpenter.k8s.aws", "elbv2.k8s.aws", "networking.k8s.io", "apps", "alibabacloud.com"];
@@ -190,9 +203,16 @@ impl Record {
             let found = GROUP.as_ref().and_then(|one| one.captures(text)).and_then(|found| found.get(1));
             found.is_some_and(|group| !is_own(group.as_str()))
         };
+        let source_in = |text: &str| {
+            let found = SOURCE.as_ref().and_then(|one| one.captures(text)).and_then(|found| found.get(1));
+            found.is_some_and(|one| !OWN_SOURCES.contains(&one.as_str()) && !one.as_str().contains("aws"))
+        };
         groups.any(|(_, group)| !is_own(group))
             || self.readings.iter().any(|text| {
-                is_match(&OF_OTHERS, text) || group_in(text) || is_match(&OTHER_PROVIDER_ID, text) && !refuses(text)
+                is_match(&OF_OTHERS, text)
+                    || group_in(text)
+                    || source_in(text)
+                    || is_match(&OTHER_PROVIDER_ID, text) && !refuses(text)
             })
     }
 
@@ -257,7 +277,17 @@ mod tests {
 
     #[test]
     fn every_expression_is_valid() {
-        let all = [&TERMINAL, &HEADER, &HAS_LOGGER, &OF_CONTROLLER, &OF_OTHERS, &OTHER_PROVIDER_ID, &GROUP, &OF_PEOPLE];
+        let all = [
+            &TERMINAL,
+            &HEADER,
+            &HAS_LOGGER,
+            &OF_CONTROLLER,
+            &OF_OTHERS,
+            &OTHER_PROVIDER_ID,
+            &SOURCE,
+            &GROUP,
+            &OF_PEOPLE,
+        ];
         assert!(all.iter().all(|one| one.is_some()));
     }
 
@@ -291,6 +321,26 @@ mod tests {
         assert!(of("User: arn:aws:sts::111122223333:assumed-role/AWSReservedSSO_Ops_0a/me").is_of_people());
         let klog = of("E0911 08:12:44.000000       1 s3.go:77] upload failed: AccessDenied");
         assert!(klog.is_of_controller() && !klog.names_controller());
+    }
+
+    #[test]
+    fn the_source_of_an_event_is_the_program_that_wrote_it() {
+        let of = |text: &str| records(text).remove(0).is_of_others();
+        for source in ["seldon", "ml.example.com/trainer", "model-controller"] {
+            assert!(
+                of(&format!("Warning  FailedBuildModel  3m (x5 over 10m)  {source}  conflicting tag a: 1 | 2")),
+                "{source}"
+            );
+        }
+        for source in ["service", "ingress", "targetGroupBinding", "gateway.k8s.aws/alb"] {
+            assert!(
+                !of(&format!("Warning  FailedDeployModel  1h3m  {source}  Failed deploy model due to x")),
+                "{source}"
+            );
+        }
+        // Without the column of the source, and in the table of `kubectl get events`.
+        assert!(!of("Warning  FailedBuildModel  3m  Failed build model due to x"));
+        assert!(!of("3m  Warning  FailedBuildModel  ingress/web  Failed build model due to x"));
     }
 
     #[test]

@@ -191,6 +191,21 @@ fn objects_that_the_api_server_rejects_are_refused_with_their_place() {
     }
 }
 
+/// Two objects that share the start of their names are not one object.
+#[test]
+fn objects_without_a_name_cannot_be_applied() {
+    let folder = tempfile::tempdir().unwrap();
+    for (metadata, document) in [("generateName: web-", "Service web-"), ("namespace: shop", "Service shop/")] {
+        let text =
+            format!("apiVersion: v1\nkind: Service\nmetadata: {{{metadata}}}\nspec: {{ports: [{{port: 80}}]}}\n");
+        let output = on_kubeadm(&[&manifest(&folder, &text)]);
+        let said = self::text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let expected = format!("`kubectl apply` rejects {document}: it has no `metadata.name`\ncause: ");
+        assert!(said.contains(&expected), "{said}");
+    }
+}
+
 /// `kubectl apply` takes one document after the other.
 #[test]
 fn of_two_documents_about_one_object_the_last_one_counts() {

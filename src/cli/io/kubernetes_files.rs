@@ -67,37 +67,52 @@ pub(in crate::cli) fn check_accepted_object(
     refusals(evidence).find(is_it).map_or(Ok(()), |refusal| Err(refusal.into_failure()))
 }
 
-/// An object that the API server rejects.
+const API_SERVER: &str = "the API server";
+const LISTED_BY_LINT: &str = "`tagaudit lint` lists all such objects of a file";
+
+/// An object that cannot be applied.
 struct Refusal<'e> {
+    /// The program that rejects it.
+    by: &'static str,
     /// `KIND NAMESPACE/NAME`.
     document: String,
     reason: String,
     place: &'e Place,
+    help: &'static str,
 }
 
 impl Refusal<'_> {
     fn into_failure(self) -> Failure {
         let document = text::printable(&self.document);
-        Failure::usage(format!("the API server rejects {document}: {}", self.reason))
+        Failure::usage(format!("{} rejects {document}: {}", self.by, self.reason))
             .cause(format!("{}:{}:{}", text::printable(&self.place.file), self.place.line, self.place.column))
-            .help("`tagaudit lint` lists all such objects of a file")
+            .help(self.help)
     }
 }
 
 fn refusals(evidence: &Evidence) -> impl Iterator<Item = Refusal<'_>> {
     let wrong = evidence.rejected.iter().map(|one| Refusal {
+        by: API_SERVER,
         document: one.document.clone(),
         reason: one.wrong.to_string(),
         place: &one.wrong.place,
+        help: LISTED_BY_LINT,
     });
     let unquoted = evidence.services.iter().flatten().filter_map(|service| {
         let (key, found) = service.not_strings.first_key_value()?;
         let reason = format!("the annotation `{}` is {found} instead of a string", text::printable(key));
         let place = service.annotation_places.get(key).map_or(&service.place, |(_, value)| value);
         let document = format!("Service {}", service.full_name().trim_start_matches('/'));
-        Some(Refusal { document, reason, place })
+        Some(Refusal { by: API_SERVER, document, reason, place, help: LISTED_BY_LINT })
     });
-    wrong.chain(unquoted)
+    let unnamed = evidence.unnamed.iter().map(|one| Refusal {
+        by: "`kubectl apply`",
+        document: one.document.clone(),
+        reason: "it has no `metadata.name`".to_owned(),
+        place: &one.place,
+        help: "give it a name; `kubectl create` alone takes `generateName`",
+    });
+    wrong.chain(unquoted).chain(unnamed)
 }
 
 /// Evidence of all `--kubernetes` paths; files of folders that hold none are ignored.
