@@ -152,6 +152,7 @@ impl CompanionRun<'_> {
                     Trigger::Cognito => objects.has_cognito,
                     Trigger::Capacity => objects.has_capacity && !may_be_off("LBCapacityReservation"),
                     Trigger::Certificates => objects.has_certificates,
+                    Trigger::Tls => objects.has_tls,
                     Trigger::AnyWebAcl => objects.exists && !is_isolated(view) && !is_off("enable-wafv2"),
                 }
         };
@@ -189,6 +190,8 @@ pub(crate) struct ObjectUse {
     pub(crate) has_capacity: bool,
     /// One, or a Service of the controller, has several certificates.
     pub(crate) has_certificates: bool,
+    /// One, or a Service of the controller, has a listener with TLS.
+    pub(crate) has_tls: bool,
     /// A Service is that of the AWS Load Balancer Controller.
     pub(crate) has_services: bool,
     /// An `EC2NodeClass` names a role, for which Karpenter creates an instance profile.

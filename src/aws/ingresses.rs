@@ -2,6 +2,8 @@
 //! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
 //! `pkg/ingress/model_build_load_balancer.go`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::aws::companions::{CompanionRun, ObjectUse, companions};
 use crate::controller::companion::Companion;
 use crate::finding::ResourceRef;
@@ -64,16 +66,17 @@ impl<'e> AlbIngress<'e> {
         }
     }
 
-    /// Number of certificates that are stated, by its class or else by itself; `None` if the parameters of its class were not
-    /// given.
+    /// Certificates that are stated, by its class or else by itself; `None` if the parameters of its class were not given.
     /// Source: `pkg/ingress/model_build_listener.go#computeIngressExplicitTLSCertARNs`.
-    fn certificates(&self) -> Option<usize> {
+    fn certificates(&self) -> Option<Vec<&'e str>> {
         let of_class = match self.parameters {
             Some(Parameters::Unknown) => return None,
-            Some(Parameters::Given(parameters)) => parameters.items(&["spec", "certificateArn"]).count(),
-            None => 0,
+            Some(Parameters::Given(parameters)) => {
+                parameters.items(&["spec", "certificateArn"]).filter_map(|item| item.node.as_str()).collect()
+            }
+            None => Vec::new(),
         };
-        Some(if of_class > 0 { of_class } else { self.list("certificate-arn").len() })
+        Some(if of_class.is_empty() { self.list("certificate-arn") } else { of_class })
     }
 
     /// True if it certainly has an HTTPS listener: one of `listen-ports`, or the default with a certificate.
@@ -81,7 +84,7 @@ impl<'e> AlbIngress<'e> {
     fn has_https(&self) -> bool {
         match self.annotation("listen-ports").filter(|ports| !ports.is_empty()) {
             Some(ports) => ports.contains("\"HTTPS\""),
-            None => self.certificates() > Some(0),
+            None => self.certificates().is_some_and(|all| !all.is_empty()),
         }
     }
 
@@ -204,13 +207,28 @@ pub(crate) fn object_use(evidence: &Evidence) -> ObjectUse {
         has_capacity: all.iter().any(AlbIngress::has_capacity)
             || reconciled.iter().any(|service| of_service(service, "minimum-load-balancer-capacity") > 0),
         // The first certificate is that of the listener itself.
-        has_certificates: all.iter().any(|one| one.has_https() && one.certificates() > Some(1))
+        has_certificates: has_several_certificates(&all)
             || reconciled.iter().any(|service| has_tcp(service) && of_service(service, "ssl-cert") > 1),
+        has_tls: all.iter().any(AlbIngress::has_https)
+            || reconciled.iter().any(|service| has_tcp(service) && of_service(service, "ssl-cert") > 0),
         has_services: evidence.services.iter().flatten().any(is_of_load_balancer_controller),
         has_class_role: classes().any(|class| class.text(&["spec", "role"]).is_some_and(|role| !role.is_empty())),
         has_ami_alias: classes()
             .any(|class| class.items(&["spec", "amiSelectorTerms"]).any(|term| term.text(&["alias"]).is_some())),
     }
+}
+
+/// True if a listener certainly has several certificates: those of an Ingress, or of the Ingresses of a group that ask for the
+/// same ports.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/model_builder.go#mergeListenPortConfigs`.
+fn has_several_certificates(all: &[AlbIngress<'_>]) -> bool {
+    let mut of_listeners: BTreeMap<(&str, Option<&str>), BTreeSet<&str>> = BTreeMap::new();
+    for one in all.iter().filter(|one| one.has_https()) {
+        let ports = one.annotation("listen-ports").filter(|ports| !ports.is_empty());
+        let of_group = of_listeners.entry((one.group().unwrap_or(&one.name), ports)).or_default();
+        of_group.extend(one.certificates().unwrap_or_default());
+    }
+    of_listeners.values().any(|certificates| certificates.len() > 1)
 }
 
 /// Services whose load balancers the one AWS Load Balancer Controller of the evidence certainly keeps.

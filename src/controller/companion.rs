@@ -65,8 +65,10 @@ pub(crate) enum Trigger {
     Cognito,
     /// An Ingress or a Service reserves capacity.
     Capacity,
-    /// An Ingress or a Service has more than one certificate.
+    /// A listener of an Ingress or a Service has more than one certificate.
     Certificates,
+    /// An Ingress or a Service has a listener with TLS.
+    Tls,
     /// There is an Ingress, and `--enable-wafv2` is not off: its web ACL is read whether it names one or not.
     AnyWebAcl,
 }
@@ -191,6 +193,8 @@ const LOAD_BALANCER_CONTROLLER: &[NeededAction] = &[
     NeededAction { trigger: Trigger::Capacity, ..since("elasticloadbalancing:ModifyCapacityReservation", (2, 11, 0)) },
     // Source: `pkg/deploy/elbv2/listener_manager.go#updateSDKListenerWithExtraCertificates`.
     only("elasticloadbalancing:AddListenerCertificates", Trigger::Certificates),
+    // Source: `pkg/deploy/elbv2/listener_manager.go#fetchSDKListenerExtraCertificateARNs`, at each update.
+    only("elasticloadbalancing:DescribeListenerCertificates", Trigger::Tls),
     NeededAction {
         trigger: Trigger::Gate("EnableCertificateManagement"),
         ..since("acm:RequestCertificate", (3, 3, 0))

@@ -284,6 +284,7 @@ metadata:
             ("cognito-idp:DescribeUserPoolClient", COGNITO, vec![("cognito", "oidc"), HTTP]),
             ("elasticloadbalancing:ModifyCapacityReservation", CAPACITY, vec![("v2.13.4", "v2.10.1"), OFF]),
             ("elasticloadbalancing:AddListenerCertificates", CERTIFICATES, vec![("arn:a,arn:b", "arn:a"), HTTP]),
+            ("elasticloadbalancing:DescribeListenerCertificates", CERTIFICATES, vec![HTTP]),
         ] {
             aws::silent(&RULE, |c| with_ingress(c, asked, action, action));
             aws::fires(&RULE, |c| with_ingress(c, asked, action, "ec2:DescribeTags"));
@@ -360,6 +361,36 @@ spec: {{{parameters}}}
         const RESERVE: &str = "elasticloadbalancing:ModifyCapacityReservation";
         found(RESERVE, of_class("arn:a\n", "minimumLoadBalancerCapacity: {capacityUnits: 1000}"), true);
         found(RESERVE, of_class("arn:a\n", "scheme: internal"), false);
+    }
+
+    /// A listener has the certificates of all Ingresses of a group that ask for its port.
+    #[test]
+    fn ingresses_of_a_group_add_their_certificates() {
+        const ADD: &str = "elasticloadbalancing:AddListenerCertificates";
+        const FIRST: &str = ingress!(
+            world!("v2.13.4"),
+            "    alb.ingress.kubernetes.io/certificate-arn: arn:a\n    alb.ingress.kubernetes.io/group.name: shop\n"
+        );
+        let second = |certificate: &str, more: &str| {
+            format!(
+                "{FIRST}---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: second
+  namespace: shop
+  annotations:
+    kubernetes.io/ingress.class: alb
+    alb.ingress.kubernetes.io/certificate-arn: {certificate}
+{more}"
+            )
+        };
+        let group = "    alb.ingress.kubernetes.io/group.name: shop\n";
+        found(ADD, second("arn:b", group), true);
+        found(ADD, second("arn:a", group), false);
+        found(ADD, second("arn:b", ""), false);
+        let ports = "    alb.ingress.kubernetes.io/listen-ports: '[{\"HTTPS\":8443}]'\n";
+        found(ADD, second("arn:b", &format!("{group}{ports}")), false);
     }
 
     #[test]
