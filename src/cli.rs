@@ -6,6 +6,7 @@ mod commands;
 mod io;
 mod session;
 
+pub use commands::alibaba_versions::alibaba_versions_markdown;
 pub use commands::baseline::releases_markdown;
 pub use commands::catalogue::rules_markdown;
 pub use commands::config::config_schema;

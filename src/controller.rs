@@ -10,6 +10,7 @@ use crate::membership::NodeRole;
 
 pub(crate) mod alibaba;
 pub(crate) mod alibaba_companion;
+pub(crate) mod alibaba_flags;
 pub(crate) mod call_tags;
 pub(crate) mod companion;
 pub(crate) mod companion_requests;

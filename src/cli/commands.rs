@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(super) mod alibaba_versions;
 pub(super) mod baseline;
 pub(super) mod catalogue;
 pub(super) mod config;

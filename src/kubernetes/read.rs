@@ -417,6 +417,7 @@ impl<'f> Reading<'f> {
         if object.text(&["metadata", "name"]).is_some_and(|name| !name.is_empty()) {
             return;
         }
+        self.is_known = true;
         let generated = object.located(&["metadata", "generateName"]);
         let namespace = object.text(&["metadata", "namespace"]).map(|of| format!("{of}/")).unwrap_or_default();
         let start = generated.as_ref().map_or("", |one| one.value.as_str());

@@ -24,7 +24,7 @@ mod nodes;
 mod pods;
 
 pub(crate) use config::{Config, assumes_nodes_as_backends, has_pods_as_backends, is_switched_off};
-pub(crate) use gates::{GateDefect, gate_defects};
+pub(crate) use gates::{GATES, GateDefect, gate_defects};
 pub(crate) use nodes::{
     MASTER, TO_BE_DELETED, excluding_label, has_master_label, is_excluded, is_to_be_deleted, is_virtual,
 };

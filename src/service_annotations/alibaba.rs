@@ -192,6 +192,22 @@ pub(crate) fn is_by_version(name: &str) -> bool {
     CAME.iter().any(|(known, ..)| *known == name) || WENT.iter().any(|(known, ..)| *known == name)
 }
 
+/// All annotations, by name, each with the first published version that has it and the first one without it again; `None` for
+/// one that every version has, or that none removed.
+pub(crate) fn spans() -> Vec<(&'static str, Option<ControllerVersion>, Option<ControllerVersion>)> {
+    let of = |(major, minor, patch): Release| ControllerVersion::new(major, minor, patch);
+    let kept = KNOWN.iter().map(|name| {
+        let came = CAME.iter().find(|(known, ..)| known == name);
+        (*name, came.map(|(_, _, with)| of(*with)), None)
+    });
+    let removed = WENT
+        .iter()
+        .map(|(name, first, _, without)| (*name, (*first > LAST_BEFORE_EDGE).then(|| of(*first)), Some(of(*without))));
+    let mut all: Vec<_> = kept.chain(removed).collect();
+    all.sort_by_key(|(name, ..)| *name);
+    all
+}
+
 /// True if a version removed an annotation.
 pub(crate) fn is_removed(name: &str) -> bool {
     WENT.iter().any(|(known, ..)| *known == name)

@@ -49,6 +49,11 @@ fn the_configuration_of_the_jobs_is_that_to_start_from() {
 }
 
 #[test]
+fn the_page_on_versions_in_alibaba_cloud_is_what_the_rules_use() {
+    in_step("docs/alibaba-versions.md", &tagaudit::cli::alibaba_versions_markdown());
+}
+
+#[test]
 fn the_page_on_controllers_is_what_their_projects_publish() {
     in_step("docs/controllers.md", &tagaudit::cli::releases_markdown());
 }

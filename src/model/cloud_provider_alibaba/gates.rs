@@ -14,7 +14,7 @@ const fn two(minor: u32, patch: u32) -> ControllerVersion {
 /// Gates, each with the first version that has it.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/feature_gates.go#CloudProviderFeatureGates`, before it
 /// `pkg/controller/helper/feature_gates.go`, by tag from v2.1.0 to v2.14.0.
-const GATES: [(&str, ControllerVersion); 4] = [
+pub(crate) const GATES: [(&str, ControllerVersion); 4] = [
     ("EndpointSlice", two(1, 0)),
     ("FilterServiceOnNodeChange", two(9, 1)),
     ("IPv6DualStack", two(1, 0)),

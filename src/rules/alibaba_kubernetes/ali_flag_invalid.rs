@@ -1,4 +1,5 @@
 use crate::controller::ControllerVersion;
+use crate::controller::alibaba_flags::{Kind, TYPED};
 use crate::kubernetes::Flag;
 use crate::model::annotations::parse_bool;
 use crate::rules::ALIBABA;
@@ -24,47 +25,6 @@ pub(super) const RULE: Rule = Rule {
     example: "DaemonSet kube-system/cloud-controller-manager has `--route-reconciliation-period=10`, which is not a duration such as 5m",
     ..Rule::evidence(ALIBABA, check)
 };
-
-/// Type of a flag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Switch,
-    Duration,
-    Whole,
-    /// A whole number above zero.
-    Positive,
-    Number,
-}
-
-/// Flags of version 2 whose values have a type.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go#BindFlags` and
-/// `pkg/config/runtime_config.go#BindFlags`, v2.1.0 to v2.14.0.
-const TYPED: [(&str, Kind); 24] = [
-    ("allocate-node-cidrs", Kind::Switch),
-    ("allow-untagged-cloud", Kind::Switch),
-    ("concurrent-service-syncs", Kind::Whole),
-    ("configure-cloud-routes", Kind::Switch),
-    ("dry-run", Kind::Switch),
-    ("enable-imdsv2", Kind::Switch),
-    ("kube-api-burst", Kind::Whole),
-    ("kube-api-qps", Kind::Number),
-    ("leader-elect", Kind::Switch),
-    ("leader-elect-lease-duration", Kind::Duration),
-    ("leader-elect-renew-deadline", Kind::Duration),
-    ("leader-elect-retry-period", Kind::Duration),
-    ("max-concurrent-actions", Kind::Positive),
-    ("max-throttling-retry-times", Kind::Positive),
-    ("node-event-aggregation-wait-seconds", Kind::Whole),
-    ("node-monitor-period", Kind::Duration),
-    ("node-reconcile-batch-size", Kind::Whole),
-    ("route-reconcile-batch-size", Kind::Whole),
-    ("route-reconciliation-period", Kind::Duration),
-    ("sg-batch-size", Kind::Whole),
-    ("skip-disable-source-dest-check", Kind::Switch),
-    ("sync-period", Kind::Duration),
-    ("use-service-account-credentials", Kind::Switch),
-    ("v", Kind::Whole),
-];
 
 const TWO: ControllerVersion = ControllerVersion::new(2, 0, 0);
 
