@@ -313,11 +313,23 @@ impl RoleGrants {
 
     /// True if an action is certainly refused on a resource with these tags; `None` if they are not known.
     pub(crate) fn refuses(&self, action: &str, arn: &str, tags: Option<&[Tag]>, catalogue: &Catalogue) -> bool {
+        self.refusal(action, arn, tags, catalogue).is_some()
+    }
+
+    /// The answer that refuses an action on a resource with these tags.
+    pub(crate) fn refusal(
+        &self,
+        action: &str,
+        arn: &str,
+        tags: Option<&[Tag]>,
+        catalogue: &Catalogue,
+    ) -> Option<Assessment> {
         let all = |tags: &[Tag]| tags.iter().fold(CallTags::default(), |all, tag| all.with(&tag.key, Some(&tag.value)));
         let (request, resource) = (CallTags::unknown(), tags.map_or_else(CallTags::unknown, all));
         let resources = [arn.to_owned()];
         let call = TaggedCall { action, resources: &resources, creation: None, request: &request, resource: &resource };
-        matches!(self.assess(&call, catalogue).verdict, Verdict::Missing | Verdict::Denied)
+        let answer = self.assess(&call, catalogue);
+        matches!(answer.verdict, Verdict::Missing | Verdict::Denied).then_some(answer)
     }
 
     /// Actions that are granted, but certainly not on a resource of which the tags are not known.

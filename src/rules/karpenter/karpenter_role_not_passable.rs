@@ -1,3 +1,4 @@
+use crate::policy::{StatementRef, Verdict};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -8,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "Karpenter may not pass the role of an EC2NodeClass",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`spec.role` of an EC2NodeClass names a role of the account for which the role of Karpenter does not grant `iam:PassRole`: the statement names another role, or requires a tag that this role lacks.",
+    condition: "`spec.role` of an EC2NodeClass names a role of the account for which the role of Karpenter does not grant `iam:PassRole`: the statement names another role, or requires a tag that this role lacks, or another statement denies it.",
     impact: "Karpenter cannot create the instance profile or launch nodes of the class (`not authorized to perform: iam:PassRole`)",
     fix: "Name the role in the resource of the statement, or correct `spec.role`.",
     sources: &[
@@ -30,17 +31,28 @@ fn check(context: &Context<'_>) -> CheckResult {
             let Some(role) = one.account.roles.iter().find(|role| role.name == short) else { continue };
             checked += 1;
             let catalogue = context.role_options.catalogue();
-            if !grants.refuses("iam:PassRole", &role.arn, role.tags.as_deref(), catalogue) {
+            let Some(answer) = grants.refusal("iam:PassRole", &role.arn, role.tags.as_deref(), catalogue) else {
                 continue;
-            }
+            };
+            // A Deny decides whatever the other statements grant.
+            let is_denied = answer.verdict == Verdict::Denied;
+            let denier = answer.because.iter().filter(|_| is_denied).map(StatementRef::describe).next();
+            let (verb, by) = match &denier {
+                Some(denier) => ("is denied", format!(" by {}", text::printable(denier))),
+                None => ("does not grant", String::new()),
+            };
             let message = format!(
-                "role `{}` of {} does not grant iam:PassRole on role `{}` of EC2NodeClass {}",
+                "role `{}` of {} {verb} iam:PassRole on role `{}` of EC2NodeClass {}{by}",
                 text::printable(&one.role.name),
                 one.run.label(),
                 text::printable(&role.name),
                 text::printable(class)
             );
-            let fix = Fix::none("name the role in the resource of the statement, or correct `spec.role`");
+            let fix = Fix::none(if denier.is_some() {
+                "change the Deny, the boundary or the service control policy, or correct `spec.role`"
+            } else {
+                "name the role in the resource of the statement, or correct `spec.role`"
+            });
             let place = object.at(&["spec", "role"]).map_or_else(|| object.place(), crate::kubernetes::Object::place);
             found.push(Violation::new(Severity::Error, reference("EC2NodeClass", class), message, fix).at(&place));
         }
@@ -96,6 +108,18 @@ spec:
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| passing(c, "arn:aws:iam::111122223333:role/KarpenterNodeRole-old"));
+    }
+
+    #[test]
+    fn a_deny_is_named() {
+        let messages = aws::messages(&RULE, |c| {
+            c.manifests = WORLD;
+            c.add_role("karpenter", r#"{"Statement":[{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"iam:PassRole","Resource":"*"}]}"#);
+        });
+        assert_eq!(messages.len(), 1);
+        let end =
+            "is denied iam:PassRole on role `rke2-agent` of EC2NodeClass default by statement 2 of `karpenter`";
+        assert!(messages[0].ends_with(end), "{}", messages[0]);
     }
 
     #[test]
