@@ -27,6 +27,9 @@ pub(super) struct Stopped<'f> {
     pub(super) name: String,
 }
 
+/// Why nothing is decided without one region.
+pub(super) const SEVERAL_REGIONS: &str = "the nodes are not in one region";
+
 /// Runs a check on each load balancer of one kind of objects that a controller does not finish.
 pub(super) fn check(
     context: &Context<'_>,
@@ -35,17 +38,8 @@ pub(super) fn check(
     violation: impl Fn(&Stopped<'_>) -> Violation,
 ) -> CheckResult {
     let version = context.on_kubernetes().aws_controller_version();
-    let Ok((taken, failures)) = certain_failures(context.view, context.kubernetes, kind, version) else {
-        return CheckResult::not_applicable("the nodes are not in one region");
-    };
-    if taken == 0 {
-        return CheckResult::not_applicable(none);
-    }
-    let found = failures.iter().map(|failure| {
-        let object = &failure.decision.object;
-        violation(&Stopped { failure, name: format!("{}/{}", object.namespace, object.name) })
-    });
-    CheckResult::counted(taken, found)
+    let failures = certain_failures(context.view, context.kubernetes, kind, version);
+    reported(failures, (SEVERAL_REGIONS, none), |stopped| Some(violation(stopped)))
 }
 
 /// Runs a check on each load balancer that a controller does not finish in any account. An object to which the check does not
@@ -58,18 +52,19 @@ pub(super) fn check_files(
 ) -> CheckResult {
     let version = context.aws_controller_version();
     let failures = failures_in_any_account(context.evidence, kind, context.cluster_id, version);
-    of_files(failures, none, violation)
+    reported(failures, (NOT_MODELLED, none), violation)
 }
 
-/// The findings about failures in any account.
-pub(super) fn of_files(
+/// Why nothing is decided about files.
+pub(super) const NOT_MODELLED: &str = "the version of the controller is not modelled";
+
+/// The findings about failures; the reasons are those of an error of the simulation, and of no object at all.
+pub(super) fn reported(
     failures: Result<(usize, Vec<Failure>), SimulationError>,
-    none: &'static str,
+    (undecided, none): (&'static str, &'static str),
     violation: impl Fn(&Stopped<'_>) -> Option<Violation>,
 ) -> CheckResult {
-    let Ok((taken, failures)) = failures else {
-        return CheckResult::not_applicable("the version of the controller is not modelled");
-    };
+    let Ok((taken, failures)) = failures else { return CheckResult::not_applicable(undecided) };
     if taken == 0 {
         return CheckResult::not_applicable(none);
     }

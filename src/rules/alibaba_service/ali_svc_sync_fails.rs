@@ -5,7 +5,7 @@ use crate::model::any_account::failures_in_any_account_of_alibaba;
 use crate::model::failures::certain_failures_of_alibaba;
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
-use crate::rules::sync_failures::{Stopped, of_files};
+use crate::rules::sync_failures::{NOT_MODELLED, SEVERAL_REGIONS, Stopped, reported};
 
 const NO_SERVICE: &str = "no Service requests a load balancer of Alibaba Cloud";
 
@@ -30,31 +30,26 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let version = context.on_kubernetes().alibaba_controller_version();
-    let Ok((taken, failures)) = certain_failures_of_alibaba(context.view, context.kubernetes, version) else {
-        return CheckResult::not_applicable("the nodes are not in one region");
-    };
-    if taken == 0 {
-        return CheckResult::not_applicable(NO_SERVICE);
-    }
-    let found = failures.iter().map(|failure| {
-        let object = &failure.decision.object;
-        let service = services.iter().find(|one| one.namespace == object.namespace && one.name == object.name);
-        let name = format!("{}/{}", object.namespace, object.name);
-        let resource = ResourceRef::bare(ResourceKind::Service, &name);
+    let failures = certain_failures_of_alibaba(context.view, context.kubernetes, version);
+    reported(failures, (SEVERAL_REGIONS, NO_SERVICE), |stopped| {
+        let service = named(services, stopped);
         let has_address = service.is_some_and(|one| !one.ingress.is_empty() || has_load_balancer(context, one));
-        let place = service.map(|one| &one.place);
-        Stopped { failure, name }.violation("Service", resource, has_address, place)
-    });
-    CheckResult::counted(taken, found)
+        let resource = ResourceRef::bare(ResourceKind::Service, &stopped.name);
+        Some(stopped.violation("Service", resource, has_address, service.map(|one| &one.place)))
+    })
+}
+
+/// The Service at which the controller stops.
+fn named<'s>(services: &'s [Service], stopped: &Stopped<'_>) -> Option<&'s Service> {
+    let object = &stopped.failure.decision.object;
+    services.iter().find(|one| one.namespace == object.namespace && one.name == object.name)
 }
 
 fn check_files(context: &KubernetesContext<'_>) -> CheckResult {
     let version = context.alibaba_controller_version();
     let failures = failures_in_any_account_of_alibaba(context.evidence, context.cluster_id, version);
-    of_files(failures, NO_SERVICE, |stopped| {
-        let object = &stopped.failure.decision.object;
-        let mut services = context.evidence.services.iter().flatten();
-        let service = services.find(|one| one.namespace == object.namespace && one.name == object.name)?;
+    reported(failures, (NOT_MODELLED, NO_SERVICE), |stopped| {
+        let service = named(context.evidence.services.as_deref()?, stopped)?;
         let is_here = || service.annotations.keys().any(|key| key.contains("/alibaba-cloud-loadbalancer-"));
         (context.is_of(Provider::Alibaba) || is_here()).then(|| {
             let resource = ResourceRef::bare(ResourceKind::Service, service.full_name());

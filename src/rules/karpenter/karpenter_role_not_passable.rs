@@ -117,8 +117,7 @@ spec:
             c.add_role("karpenter", r#"{"Statement":[{"Effect":"Allow","Action":"*","Resource":"*"},{"Effect":"Deny","Action":"iam:PassRole","Resource":"*"}]}"#);
         });
         assert_eq!(messages.len(), 1);
-        let end =
-            "is denied iam:PassRole on role `rke2-agent` of EC2NodeClass default by statement 2 of `karpenter`";
+        let end = "is denied iam:PassRole on role `rke2-agent` of EC2NodeClass default by statement 2 of `karpenter`";
         assert!(messages[0].ends_with(end), "{}", messages[0]);
     }
 
