@@ -103,3 +103,29 @@ impl KubernetesLint {
         self.wrong_comments = comments::heed(&mut self.findings, &self.texts, selected);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::RULES;
+
+    /// Findings that repeat the error of a controller, and other errors.
+    fn counts(annotation: &str) -> (usize, usize) {
+        let text = format!(
+            "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  annotations:\n    service.beta.kubernetes.io/{annotation}\nspec:\n  type: LoadBalancer\n  loadBalancerClass: service.k8s.aws/nlb\n  ports: [{{port: 443, targetPort: 8443}}]\n"
+        );
+        let mut lint = KubernetesLint::default();
+        lint.check(&[Evidence::parse("web.yaml", text.into_bytes()).unwrap()], &RULES);
+        let errors = lint.findings.iter().filter(|one| one.severity == Severity::Error);
+        let (restated, others): (Vec<_>, Vec<_>) = errors.partition(|one| rules::restates_model(one.rule));
+        (restated.len(), others.len())
+    }
+
+    /// A rule that names the annotation states more than the error at which the controller stops.
+    #[test]
+    fn an_error_of_a_controller_is_stated_where_no_rule_names_its_cause() {
+        assert_eq!(counts("aws-load-balancer-scheme: public"), (0, 1));
+        assert_eq!(counts("aws-load-balancer-ssl-ports: '8443'"), (1, 0));
+        assert_eq!(counts("aws-load-balancer-scheme: internal"), (0, 0));
+    }
+}

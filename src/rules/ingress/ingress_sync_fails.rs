@@ -55,6 +55,7 @@ fn violation(evidence: &Evidence, stopped: &Stopped<'_>) -> Violation {
 mod tests {
     use super::RULE;
     use crate::testing::aws::{self, with_load_balancer_controller};
+    use crate::testing::lint;
 
     #[test]
     fn fires() {
@@ -83,6 +84,29 @@ spec: {type: NodePort, ports: [{port: 80, nodePort: 30080}]}
 "
             );
         });
+    }
+
+    const IN_A_FILE: &str = "
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: web
+  namespace: shop
+  annotations:
+    kubernetes.io/ingress.class: alb
+    alb.ingress.kubernetes.io/listen-ports: '[{\"TCP\": 443}]'
+spec:
+  defaultBackend: {service: {name: web, port: {number: 80}}}
+";
+
+    #[test]
+    fn a_file_shows_errors_of_the_ingress_itself() {
+        lint::fires(&RULE, IN_A_FILE);
+        lint::silent(&RULE, IN_A_FILE, "TCP", "HTTP");
+        // Another controller may have the class.
+        let class = "    kubernetes.io/ingress.class: alb\n";
+        let named = IN_A_FILE.replace(class, "").replace("spec:\n", "spec:\n  ingressClassName: alb\n");
+        lint::does_not_apply(&RULE, &named);
     }
 
     #[test]
