@@ -163,7 +163,7 @@ pub(crate) fn guard(
     let after = changed.as_ref();
     let deleted: BTreeSet<String> = estate.live_instances().difference(&after.live_instances()).cloned().collect();
     let has_new = after.live_instances().difference(&estate.live_instances()).next().is_some();
-    let objects = manifests.map(Manifests::addresses).unwrap_or_default();
+    let objects = objects_of(manifests, auditors);
     let mut guard = Guard {
         schema: SCHEMA,
         clusters: clusters.into_iter().collect(),
@@ -239,6 +239,15 @@ pub(crate) fn guard(
     guard.hide(&plan.changes.iter().flat_map(|change| &change.secrets).map(String::as_str).collect());
     guard.sort();
     Ok(guard)
+}
+
+/// The objects that are applied or deleted in one of the clusters.
+fn objects_of(manifests: Option<&Manifests>, auditors: &[Auditor<'_>]) -> Vec<addresses::ObjectAddress> {
+    let Some(manifests) = manifests else { return Vec::new() };
+    let mut objects: Vec<_> = auditors.iter().flat_map(|one| manifests.addresses(one.kubernetes)).collect();
+    objects.sort();
+    objects.dedup();
+    objects
 }
 
 /// The state of a cluster after the plan, if it differs. The node lifecycle controller deletes the Nodes of instances that

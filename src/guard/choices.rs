@@ -55,6 +55,11 @@ impl Chosen {
     }
 }
 
+/// True for the decisions about one load balancer. Ingresses of a group share it, whichever of them comes first.
+fn is_same(one: &Decision, other: &Decision) -> bool {
+    (one.object.kind, &one.stack, one.controller) == (other.object.kind, &other.stack, other.controller)
+}
+
 /// The decisions about the Services and Ingresses of a cluster that differ after a plan; none without the cluster's
 /// state in Kubernetes. Only what is known on both sides is compared.
 pub(super) fn choices(
@@ -83,10 +88,13 @@ pub(super) fn choices(
         simulated.map(|simulation| simulation.objects).unwrap_or_default()
     };
     let (old, new) = (decided(auditor, before), decided(then, after));
+    // Without evidence of a controller its decisions are assumed: one that ran before and is deleted decides nothing.
+    let ends =
+        |controller: ModelledController| controller.is_in(auditor.kubernetes) && !controller.is_in(then.kubernetes);
     let mut found = Vec::new();
     let given_up = |one: &&Decision| {
-        let is_it = |other: &&Decision| (&one.object, one.controller) == (&other.object, other.controller);
-        one.handled && new.iter().find(is_it).is_none_or(|then| !then.handled)
+        let ends = ends(one.controller);
+        one.handled && (ends || new.iter().find(|other| is_same(one, other)).is_none_or(|then| !then.handled))
     };
     for decision in old.iter().filter(given_up) {
         let name = decision.name.known().cloned();
@@ -100,8 +108,8 @@ pub(super) fn choices(
         });
     }
     for decision in new.iter().filter(|one| one.handled) {
-        let is_it = |one: &&Decision| (&one.object, one.controller) == (&decision.object, decision.controller);
-        let Some(was) = old.iter().filter(|one| one.handled).find(is_it) else { continue };
+        let mut before = old.iter().filter(|one| one.handled && !ends(one.controller));
+        let Some(was) = before.find(|one| is_same(one, decision)) else { continue };
         for what in Chosen::ALL {
             let chosen = |decision| what.of(decision).and_then(Answer::known);
             let (Some(old), Some(new)) = (chosen(was), chosen(decision)) else { continue };

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::kubernetes::{Document, Evidence, Service, Workload, WorkloadKind, outlives_release};
-use crate::model::load_balancer_controller;
+use crate::kubernetes::{Document, Evidence, ReleaseRole, Service, Workload, WorkloadKind, release_role};
 use crate::model::objects::{Objects, document_name, keep_last_of_each};
+use crate::model::{cloud_provider_aws, load_balancer_controller};
 
 use super::addresses::ObjectAddress;
 
@@ -24,31 +24,39 @@ impl Manifests {
     pub(crate) fn new(mut given: Evidence, namespace: &str, files: &[PathBuf]) -> Self {
         put_in(namespace, &mut given.workloads);
         keep_last_of_each(&mut given, namespace, files);
+        // `helm template` prints hooks that nothing creates now.
+        retain(&mut given, |role| match role {
+            ReleaseRole::Member | ReleaseRole::Kept => true,
+            ReleaseRole::Hook { at_install, at_upgrade } => at_install || at_upgrade,
+        });
         Self { given, removed: BTreeSet::new(), namespace: namespace.to_owned() }
     }
 
-    /// Objects that replace those of `today`: what the release no longer has is deleted, as `helm upgrade` does, but for
-    /// hooks and what Helm is asked to keep.
+    /// Objects that replace those of `today`: what the release no longer has is deleted, as `helm upgrade` does. Hooks are no
+    /// part of it.
     /// Source: helm/helm `pkg/kube/client.go#Update`.
     pub(crate) fn instead_of(mut self, mut today: Evidence) -> Self {
         put_in(&self.namespace, &mut today.workloads);
-        if let Some(services) = &mut today.services {
-            services.retain(|service| !outlives_release(|name| service.annotations.get(name).map(String::as_str)));
-        }
-        today.workloads.retain(|workload| !workload.outlives_release);
-        today.documents.retain(|document| {
-            let object = document.object();
-            !outlives_release(|name| object.text(&["metadata", "annotations", name]))
-        });
+        retain(&mut today, |role| !matches!(role, ReleaseRole::Hook { .. }));
+        retain(&mut self.given, |role| !matches!(role, ReleaseRole::Hook { at_upgrade: false, .. }));
         let stays: BTreeSet<ObjectAddress> = self.addresses_of(&self.given).collect();
         self.removed = self.addresses_of(&today).filter(|address| !stays.contains(address)).collect();
         self
     }
 
     /// Kinds and names of the objects that are applied or deleted.
-    pub(super) fn addresses(&self) -> Vec<ObjectAddress> {
-        let all: BTreeSet<ObjectAddress> = self.addresses_of(&self.given).chain(self.removed.iter().cloned()).collect();
+    pub(super) fn addresses(&self, before: &Evidence) -> Vec<ObjectAddress> {
+        let deleted = self.deleted(before);
+        let all: BTreeSet<ObjectAddress> = self.addresses_of(&self.given).chain(deleted).collect();
         all.into_iter().collect()
+    }
+
+    /// The objects that are deleted: Helm looks at the object in the cluster to see whether it is to be kept.
+    fn deleted(&self, before: &Evidence) -> BTreeSet<ObjectAddress> {
+        let mut kept = before.clone();
+        retain(&mut kept, |role| role == ReleaseRole::Kept);
+        let kept: BTreeSet<ObjectAddress> = self.addresses_of(&kept).collect();
+        self.removed.difference(&kept).cloned().collect()
     }
 
     fn addresses_of<'e>(&'e self, evidence: &'e Evidence) -> impl Iterator<Item = ObjectAddress> + 'e {
@@ -87,47 +95,62 @@ impl Manifests {
     /// The state of the cluster after the objects are applied. Objects that are not among them stay, unless the release
     /// had them.
     pub(super) fn applied(&self, before: &Evidence) -> Evidence {
+        let deleted = self.deleted(before);
         let mut before = before.clone();
         let applied: BTreeSet<ObjectAddress> = self.given.workloads.iter().map(workload_address).collect();
-        if !self.removed.is_empty() {
+        if !deleted.is_empty() {
             if let Some(services) = &mut before.services {
-                services.retain(|service| !self.removed.contains(&self.service_address(service)));
+                services.retain(|service| !deleted.contains(&self.service_address(service)));
             }
-            before.documents.retain(|document| !self.removed.contains(&self.document_address(document)));
+            before.documents.retain(|document| !deleted.contains(&self.document_address(document)));
         }
         before.workloads.retain(|held| {
             let address = workload_address(held);
-            !applied.contains(&address) && !self.removed.contains(&address) && !self.is_pod_of_removed(held)
+            !applied.contains(&address) && !deleted.contains(&address) && !is_pod_of(&deleted, held)
         });
         Objects::new(before, self.given.clone(), &self.namespace).evidence.into_owned()
     }
+}
 
-    /// True for a Pod of a workload that is deleted: its name is that of the workload with what the controllers append.
-    /// Sources: kubernetes/kubernetes `pkg/controller/deployment/sync.go#getNewReplicaSet`,
-    /// `pkg/controller/controller_utils.go#GetPodFromTemplate`, `pkg/controller/statefulset/stateful_set_utils.go#getPodName`.
-    fn is_pod_of_removed(&self, held: &Workload) -> bool {
-        if held.kind != WorkloadKind::Pod || !held.is_owned {
-            return false;
-        }
-        let mut name = held.name.as_str();
-        let mut owners = Vec::new();
-        while let Some((rest, _)) = name.rsplit_once('-').filter(|_| owners.len() < 2) {
-            owners.push(rest);
-            name = rest;
-        }
-        let of = |kind: WorkloadKind, name: Option<&&str>| {
-            name.is_some_and(|name| self.removed.contains(&ObjectAddress::new(kind.name(), &held.namespace, name)))
-        };
-        of(WorkloadKind::DaemonSet, owners.first())
-            || of(WorkloadKind::StatefulSet, owners.first())
-            || of(WorkloadKind::Deployment, owners.get(1))
+/// True for a Pod of a workload that is deleted: its name is that of the workload with what the controllers append.
+/// Sources: kubernetes/kubernetes `pkg/controller/deployment/sync.go#getNewReplicaSet`,
+/// `pkg/controller/controller_utils.go#GetPodFromTemplate`, `pkg/controller/statefulset/stateful_set_utils.go#getPodName`.
+fn is_pod_of(deleted: &BTreeSet<ObjectAddress>, held: &Workload) -> bool {
+    if held.kind != WorkloadKind::Pod || !held.is_owned {
+        return false;
     }
+    let mut name = held.name.as_str();
+    let mut owners = Vec::new();
+    while let Some((rest, _)) = name.rsplit_once('-').filter(|_| owners.len() < 2) {
+        owners.push(rest);
+        name = rest;
+    }
+    let of = |kind: WorkloadKind, name: Option<&&str>| {
+        name.is_some_and(|name| deleted.contains(&ObjectAddress::new(kind.name(), &held.namespace, name)))
+    };
+    of(WorkloadKind::DaemonSet, owners.first())
+        || of(WorkloadKind::StatefulSet, owners.first())
+        || of(WorkloadKind::Deployment, owners.get(1))
+}
+
+/// Keeps the objects whose relation to their release is one of these.
+fn retain(evidence: &mut Evidence, keeps: impl Fn(ReleaseRole) -> bool) {
+    if let Some(services) = &mut evidence.services {
+        services.retain(|one| keeps(release_role(|name| one.annotations.get(name).map(String::as_str))));
+    }
+    evidence.workloads.retain(|one| keeps(one.release_role));
+    evidence.documents.retain(|one| {
+        let object = one.object();
+        keeps(release_role(|name| object.text(&["metadata", "annotations", name])))
+    });
 }
 
 /// True if a controller that creates load balancers no longer runs.
 pub(super) fn ends_a_controller(before: &Evidence, after: &Evidence) -> bool {
-    let run_by =
-        |evidence: &Evidence| (evidence.controllers().len(), load_balancer_controller::Config::runs_in(evidence));
+    let run_by = |evidence: &Evidence| {
+        let of_cloud = cloud_provider_aws::runs_in(evidence) + evidence.alibaba_controllers().count();
+        (of_cloud, load_balancer_controller::Config::runs_in(evidence))
+    };
     let (before, after) = (run_by(before), run_by(after));
     after.0 < before.0 || after.1 < before.1
 }
@@ -173,7 +196,7 @@ mod tests {
         };
         let text = ingress("internal") + &ingress("internet-facing");
         let manifests = Manifests::new(Evidence::parse("m.yaml", text.into_bytes()).unwrap(), "shop", &[]);
-        assert_eq!(manifests.addresses().len(), 1);
+        assert_eq!(manifests.addresses(&Evidence::default()).len(), 1);
         let [only] = manifests.given.documents.as_slice() else { panic!("one document stays") };
         let scheme = only.object().text(&["metadata", "annotations", "alb.ingress.kubernetes.io/scheme"]);
         assert_eq!(scheme, Some("internet-facing"));

@@ -8,7 +8,7 @@ use crate::policy::json::Value;
 use super::document::{Document, DocumentKind, is_controller_image, is_empty};
 use super::policy_rule::PolicyRule;
 use super::source::{Located, Object, Place};
-use super::workload::{Container, Toleration, Workload, WorkloadKind, toleration};
+use super::workload::{Container, ReleaseRole, Toleration, Workload, WorkloadKind, toleration};
 
 /// Taint of a node that no cloud controller has initialised.
 /// Source: kubernetes/cloud-provider `api/well_known_taints.go`.
@@ -411,7 +411,7 @@ pub(super) fn from_values(
         created_at: None,
         is_owned: false,
         is_static: false,
-        outlives_release: false,
+        release_role: ReleaseRole::Member,
         replicas: 1,
         status: None,
         node_selector,

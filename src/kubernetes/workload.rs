@@ -62,8 +62,7 @@ pub struct Workload {
     pub is_owned: bool,
     /// True if it is the mirror of a static pod.
     pub is_static: bool,
-    /// True if Helm does not delete it with its release.
-    pub outlives_release: bool,
+    pub release_role: ReleaseRole,
     /// `spec.replicas`; 1 if not set.
     pub replicas: i64,
     /// Its state, in an object of a live cluster.
@@ -318,7 +317,7 @@ impl Workload {
             created_at: object.text(&["metadata", "creationTimestamp"]).and_then(|time| time.parse().ok()),
             is_owned: object.items(&["metadata", "ownerReferences"]).next().is_some(),
             is_static,
-            outlives_release: outlives_release(|name| object.text(&["metadata", "annotations", name])),
+            release_role: release_role(|name| object.text(&["metadata", "annotations", name])),
             replicas: object.number(&["spec", "replicas"]).unwrap_or(1),
             status: status(kind, object),
             node_selector: selector.collect(),
@@ -407,11 +406,31 @@ fn stuck(status: Object<'_>) -> Vec<String> {
     conditions.collect()
 }
 
-/// True if Helm does not delete an object with these annotations that its release no longer has: one that is to be kept,
-/// and one of a hook.
+/// Relation of an object to the release of Helm that has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReleaseRole {
+    /// An upgrade to a release without it deletes it.
+    Member,
+    /// It stays.
+    Kept,
+    /// It is no part of the release, and is created at these events.
+    Hook { at_install: bool, at_upgrade: bool },
+}
+
+/// The relation of an object with these annotations to its release.
 /// Sources: helm/helm `pkg/kube/client.go#Update` (`ResourcePolicyAnno`), `pkg/release/v1/hook.go` (`HookAnnotation`).
-pub(crate) fn outlives_release<'o>(annotation: impl Fn(&str) -> Option<&'o str>) -> bool {
-    annotation("helm.sh/resource-policy") == Some("keep") || annotation("helm.sh/hook").is_some()
+pub(crate) fn release_role<'o>(annotation: impl Fn(&str) -> Option<&'o str>) -> ReleaseRole {
+    if let Some(events) = annotation("helm.sh/hook") {
+        let has = |kind: &str| {
+            let mut all = events.split(',').map(str::trim);
+            all.any(|event| event.strip_prefix("pre-").or(event.strip_prefix("post-")) == Some(kind))
+        };
+        return ReleaseRole::Hook { at_install: has("install"), at_upgrade: has("upgrade") };
+    }
+    match annotation("helm.sh/resource-policy") {
+        Some("keep") => ReleaseRole::Kept,
+        _ => ReleaseRole::Member,
+    }
 }
 
 /// Paths in a container at which it has volumes.

@@ -3,21 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alibaba;
-use serde_json::json;
-
-use crate::aws::ingresses::{CONTROLLER, PREFIX};
+use crate::aws::ingresses::PREFIX;
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, AvailabilityZone, Inventory, Region, Route, RouteTable, SecurityGroup, Subnet, Vpc};
 use crate::controller::ControllerVersion;
 use crate::inventory::{Provider, Tag};
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place, Service};
 use crate::tags;
+use crate::text::is_filled_in_later;
 
 use super::annotations::split;
 use super::decision::ObjectName;
 use super::failures::{Failure, certain_failures, certain_failures_of_alibaba};
 use super::load_balancer_controller::{Config, NEWEST};
-use super::objects::{DEFAULT_NAMESPACE, ingress_name};
+use super::objects::{DEFAULT_NAMESPACE, document_name, ingress_name};
 use super::simulate::{ObjectKind, SimulationError};
 
 const REGION: &str = "us-east-1";
@@ -36,8 +35,11 @@ const PREFIXES: [&str; 2] = ["service.beta.kubernetes.io/aws-load-balancer-", PR
 const SUBNETS: &str = "subnets";
 const GROUPS: [&str; 2] = ["security-groups", "extra-security-groups"];
 
-/// Annotations that state one address for each subnet.
-const ADDRESSES: [&str; 3] = ["eip-allocations", "private-ipv4-addresses", "ipv6-addresses"];
+/// Annotation that states one address for each subnet.
+const ADDRESSES: &str = "eip-allocations";
+
+/// Annotations with addresses that have to lie in the ranges of the subnets.
+const OF_SUBNETS: [&str; 2] = ["private-ipv4-addresses", "ipv6-addresses"];
 
 /// The failures of the controllers in AWS at the objects of one kind, as [`certain_failures`].
 pub(crate) fn failures_in_any_account(
@@ -64,7 +66,10 @@ pub(crate) fn failures_in_any_account(
     let unclear = with_one_subnet(&evidence);
     found.retain(|one| {
         let decision = &one.decision;
-        !std::iter::once(&decision.object).chain(&decision.members).any(|name| unclear.contains(name))
+        // Members of a named group may be in other files: they decide about everything but each Ingress itself.
+        let is_of_group = decision.object.kind == "Ingress" && !decision.stack.contains('/');
+        let is_certain = !is_of_group || decision.ip_address_type.is_not_reached();
+        is_certain && !std::iter::once(&decision.object).chain(&decision.members).any(|name| unclear.contains(name))
     });
     Ok((taken, found))
 }
@@ -75,8 +80,8 @@ fn by_zones(services: Option<Vec<Service>>) -> Vec<(usize, Option<Vec<Service>>)
     let mut all: BTreeMap<usize, Vec<Service>> = BTreeMap::new();
     for service in services {
         let of = |name: &str| service.annotations.get(&format!("{}{name}", PREFIXES[0]));
-        let first = ADDRESSES.iter().find_map(|name| of(name)).filter(|_| of(SUBNETS).is_none());
-        let zones = first.map_or(ZONES, |list| split(list).len()).clamp(1, MOST_ZONES);
+        let addresses = of(ADDRESSES).filter(|_| of(SUBNETS).is_none());
+        let zones = addresses.map_or(ZONES, |list| split(list).len()).clamp(1, MOST_ZONES);
         all.entry(zones).or_default().push(service);
     }
     if all.is_empty() {
@@ -102,42 +107,58 @@ pub(crate) fn failures_in_any_account_of_alibaba(
     certain_failures_of_alibaba(&view, &evidence, version)
 }
 
-/// The evidence with a class of the AWS Load Balancer Controller for each Ingress that names one which was not given, and that
-/// has annotations of the controller.
-pub(crate) fn with_classes(evidence: &Evidence) -> Evidence {
-    let named = |document: &Document| document.object().text(&["metadata", "name"]).map(str::to_owned);
-    let given: BTreeSet<String> = evidence.documents_by_kind(DocumentKind::IngressClass).filter_map(named).collect();
-    let is_own = |object: &Object<'_>| {
-        object.members(&["metadata", "annotations"]).any(|(key, _)| key.value.starts_with(PREFIXES[1]))
-    };
-    let objects = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object).filter(is_own);
-    let asked: BTreeSet<&str> = objects.filter_map(|one| one.text(&["spec", "ingressClassName"])).collect();
-    let missing = asked.into_iter().filter(|name| !given.contains(*name)).map(|name| {
-        json!({
-            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": name},
-            "spec": {"controller": CONTROLLER},
-        })
-    });
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": missing.collect::<Vec<_>>()});
-    match Evidence::parse("", list.to_string().into_bytes()) {
-        Ok(classes) => evidence.clone().and(classes),
-        Err(_) => evidence.clone(),
-    }
-}
-
-/// Drops what belongs to one account: Nodes, and configurations of the controllers. Objects without a name, which several may
-/// share, are dropped too.
+/// Drops what belongs to one account: Nodes, configurations of the controllers, and addresses in subnets. Objects that are not
+/// known as a whole are dropped too.
 fn without_account(evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
     evidence.nodes = None;
     evidence.cloud_configs.clear();
     let unnamed: BTreeSet<Place> = std::mem::take(&mut evidence.unnamed).into_iter().map(|one| one.place).collect();
-    if let Some(services) = &mut evidence.services {
-        services.retain(|service| !unnamed.contains(&service.place));
+    let known = whole(evidence.services.take().unwrap_or_default(), |service| {
+        let is_whole = !service.ports.is_empty()
+            && !unnamed.contains(&service.place)
+            && !service.annotations.values().any(|value| is_filled_in_later(value));
+        ((String::new(), service.full_name()), service.place.clone(), is_whole)
+    });
+    evidence.services = Some(known);
+    for service in evidence.services.iter_mut().flatten() {
+        for name in OF_SUBNETS {
+            service.annotations.remove(&format!("{}{name}", PREFIXES[0]));
+        }
     }
-    let is_named = |document: &Document| document.object().text(&["metadata", "name"]).is_some();
-    evidence.documents.retain(|document| !document.kind.has_field_types() || is_named(document));
+    let (served, others): (Vec<Document>, Vec<Document>) =
+        std::mem::take(&mut evidence.documents).into_iter().partition(|document| document.kind.has_field_types());
+    evidence.documents = whole(served, |document| {
+        let object = document.object();
+        let mut annotations = object.members(&["metadata", "annotations"]);
+        let is_open = annotations.any(|(_, value)| value.node.as_str().is_some_and(is_filled_in_later));
+        let is_named = object.text(&["metadata", "name"]).is_some();
+        // A port or a name may be filled in as well.
+        let is_open = is_open || is_filled_in_later(&object.node.to_string());
+        let is_whole = is_named && object.at(&["spec"]).is_some() && !is_open;
+        let name = document_name(document, DEFAULT_NAMESPACE);
+        let name = format!("{}/{}", name.namespace, name.name);
+        ((document.kind_name().to_owned(), name), object.head(), is_whole)
+    });
+    evidence.documents.extend(others);
     evidence
+}
+
+/// Objects of which everything is known: of several documents in one file the last one counts, and those in several files may
+/// be parts of one another. `of` gives the kind and name of an object, its place, and whether it is more than a part.
+fn whole<T>(objects: Vec<T>, of: impl Fn(&T) -> ((String, String), Place, bool)) -> Vec<T> {
+    let mut last: BTreeMap<(String, String), (Place, bool)> = BTreeMap::new();
+    for one in &objects {
+        let (name, place, is_whole) = of(one);
+        let held = last.entry(name).or_insert_with(|| (place.clone(), is_whole));
+        let is_of_file = held.0.file == place.file;
+        *held = (std::cmp::max(held.0.clone(), place), held.1 && is_whole && is_of_file);
+    }
+    let counts = |one: &T| {
+        let (name, place, _) = of(one);
+        last.get(&name).is_some_and(|(last, is_whole)| *is_whole && *last == place)
+    };
+    objects.into_iter().filter(counts).collect()
 }
 
 /// An account with subnets in some zones, and with the subnets and the security groups that objects name.
@@ -272,7 +293,7 @@ fn named(evidence: &Evidence) -> (BTreeMap<String, usize>, BTreeSet<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{failures_in_any_account, failures_in_any_account_of_alibaba, with_classes};
+    use super::{failures_in_any_account, failures_in_any_account_of_alibaba};
     use crate::controller::ControllerVersion;
     use crate::kubernetes::Evidence;
     use crate::model::simulate::ObjectKind;
@@ -344,6 +365,7 @@ mod tests {
             internet.clone() + &annotation("eip-allocations", "eipalloc-1"),
             internet.clone() + &annotation("eip-allocations", "eipalloc-1,eipalloc-2,eipalloc-3,eipalloc-4"),
             annotation("private-ipv4-addresses", "10.0.0.7,10.0.1.7"),
+            annotation("subnets", "subnet-a") + &annotation("private-ipv4-addresses", "192.168.0.7"),
             annotation("ip-address-type", "dualstack"),
         ] {
             assert_eq!(of_service(&annotations), [""; 0], "{annotations}");
@@ -368,14 +390,46 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_was_not_given_is_assumed_only_on_request() {
+    fn a_class_that_was_not_given_may_be_that_of_another_controller() {
         let wrong = ingress("scheme", "public", "");
         assert_eq!(failures_in_any_account(&wrong, ObjectKind::Ingress, "c", None).unwrap().0, 0);
-        assert_eq!(errors(&with_classes(&wrong), ObjectKind::Ingress), ["unknown scheme: public"]);
-        // One that was given is that of another controller.
-        let other =
-            ingress("scheme", "public", &format!("{}}}\n", CLASS.replace("ingress.k8s.aws/alb", "nginx.org/x")));
-        assert_eq!(failures_in_any_account(&with_classes(&other), ObjectKind::Ingress, "c", None).unwrap().0, 0);
+    }
+
+    #[test]
+    fn members_of_a_group_may_be_elsewhere() {
+        let group = "g'\n    alb.ingress.kubernetes.io/";
+        let end = format!("{CLASS}}}\n");
+        let with = |rest: &str| errors(&ingress("group.name", &format!("{group}{rest}"), &end), ObjectKind::Ingress);
+        // Another member may have the port.
+        assert_eq!(with("ssl-redirect: '443"), [""; 0]);
+        assert_eq!(with("scheme: 'public"), ["unknown scheme: public"]);
+    }
+
+    #[test]
+    fn parts_of_objects_are_no_objects() {
+        let service = |file: &str, annotation: &str, ports: &str| {
+            let text = format!(
+                "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  annotations:\n    service.beta.kubernetes.io/aws-load-balancer-{annotation}\nspec:\n  type: LoadBalancer\n  loadBalancerClass: service.k8s.aws/nlb\n{ports}---\n"
+            );
+            (file.to_owned(), text)
+        };
+        let count = |services: &[(String, String)]| {
+            let read = services.iter().map(|(file, text)| Evidence::parse(file, text.clone().into_bytes()).unwrap());
+            let all = read.fold(Evidence::default(), Evidence::and);
+            failures_in_any_account(&all, ObjectKind::Service, "c", None).unwrap().1.len()
+        };
+        let ports = "  ports: [{port: 443, targetPort: 8443}]\n";
+        let wrong = service("a.yaml", "ssl-ports: '8443'", ports);
+        let right = service("a.yaml", "ssl-ports: '443'", ports);
+        assert_eq!(count(std::slice::from_ref(&wrong)), 1);
+        // The last document of a file counts, and a file may be a part of what another one states.
+        let joined =
+            |one: &(String, String), other: &(String, String)| [("a.yaml".to_owned(), one.1.clone() + &other.1)];
+        assert_eq!((count(&joined(&wrong, &right)), count(&joined(&right, &wrong))), (0, 1));
+        assert_eq!(count(&[wrong.clone(), service("b.yaml", "internal: 'true'", "")]), 0);
+        assert_eq!(count(&[service("a.yaml", "ssl-ports: '8443'", "")]), 0);
+        // Something fills a value in.
+        assert_eq!(count(&[service("a.yaml", "ssl-ports: '${PORT}'", ports)]), 0);
     }
 
     #[test]

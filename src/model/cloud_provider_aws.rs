@@ -55,10 +55,7 @@ impl<'a> Config<'a> {
         };
         let is_unstable = gates.flat_map(|flag| flag.value.split(',')).any(is_off);
         let has_stable_nodes = !is_unstable || version >= ControllerVersion::new(1, 30, 0);
-        let has_service_controller = evidence.aws_controllers().next().is_none()
-            || evidence
-                .aws_controllers()
-                .any(|one| is_service_on(one.flag("controllers").map(|flag| flag.value.as_str())));
+        let has_service_controller = evidence.aws_controllers().next().is_none() || runs_in(evidence) > 0;
         let files: Vec<&CloudConfig> = evidence.cloud_configs.iter().collect();
         let mut named = evidence.aws_controllers().filter_map(|controller| controller.flag("cloud-config"));
         let is_unread = files.is_empty() && named.any(|flag| !flag.value.is_empty());
@@ -121,6 +118,12 @@ impl<'a> Config<'a> {
 
 /// Variables that are assumed to be absent from a file that was not given: controllers outside of the cluster need them.
 const OF_INSTALLER: [&str; 2] = ["SubnetID", "VPC"];
+
+/// Number of cloud controllers in the evidence whose service controller is on.
+pub(crate) fn runs_in(evidence: &Evidence) -> usize {
+    let lists = evidence.aws_controllers().map(|one| one.flag("controllers").map(|flag| flag.value.as_str()));
+    lists.filter(|list| is_service_on(*list)).count()
+}
 
 /// True if `--controllers` leaves the service controller on.
 /// Source: kubernetes/cloud-provider `app/controllermanager.go#IsControllerEnabled`, `names/controller_names.go#CCMControllerAliases`.

@@ -160,7 +160,12 @@ pub(in crate::cli) fn is_candidate(path: &Path) -> bool {
 /// provider.
 fn has_known_kind(bytes: &[u8]) -> bool {
     let starts = ["kind:", "\"kind\":", "- kind:", "cloud-provider", "rke2_", "kubernetes_version:"];
-    String::from_utf8_lossy(bytes).lines().any(|line| starts.iter().any(|start| line.trim_start().starts_with(start)))
+    String::from_utf8_lossy(bytes).lines().any(|line| {
+        let line = line.trim_start();
+        // A flow mapping, or JSON on one line.
+        let is_flow = line.starts_with(['{', '[']) && line.contains("\"kind\"");
+        is_flow || starts.iter().any(|start| line.starts_with(start))
+    })
 }
 
 /// True if a text has to be rendered first, by Helm, Jinja or Terraform.

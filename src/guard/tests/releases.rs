@@ -71,20 +71,92 @@ fn a_service_that_ends_loses_its_load_balancer_and_leaves_nothing_behind() {
     assert!(has_new_about_load_balancers(&guard), "{:?}", guard.new);
 }
 
+/// Tries a release of the Service in the place of another one, where it is in the cluster with more metadata.
+fn held_with(metadata: &str, before: &str, after: &str) -> Guard {
+    let mut cluster = Cluster::new();
+    cluster.add_network();
+    let held = NETWORK_SERVICE.replace("{team: shop", &format!("{{team: shop{metadata}"));
+    assert!(held.contains(metadata));
+    let evidence = read(&format!("{held}{CONTROLLER}"));
+    let manifests = Manifests::new(read(after), "shop", &[]).instead_of(read(before));
+    let auditors = [auditor(&cluster, &evidence)];
+    let nothing = plan(&[], &serde_json::json!({}));
+    guard(EstateRef::Aws(&cluster.inventory), (&nothing, Some(&manifests)), &auditors, &|_| {}).unwrap()
+}
+
+const KEEP: &str = ", helm.sh/resource-policy: keep";
+
+/// Helm asks the cluster, not the release, whether an object is to be kept.
 #[test]
 fn helm_leaves_hooks_and_what_is_kept() {
-    for annotation in ["helm.sh/resource-policy: keep", "helm.sh/hook: pre-upgrade"] {
-        let kept = service(&format!(", annotations: {{{annotation}}}"), "LoadBalancer");
-        let guard = released(&kept, OTHER);
-        assert_eq!((guard.choices.len(), guard.objects.as_slice()), (0, ["Service shop/other".to_owned()].as_slice()));
-    }
+    let web = || service("", "LoadBalancer");
+    let kept = held_with(KEEP, &web(), OTHER);
+    assert_eq!((kept.choices.len(), kept.objects.as_slice()), (0, ["Service shop/other".to_owned()].as_slice()));
+    let only_there = service(", annotations: {helm.sh/resource-policy: keep}", "LoadBalancer");
+    assert_eq!(released(&only_there, OTHER).choices.len(), 1);
     // Helm looks for this value alone.
-    let deleted = service(", annotations: {helm.sh/resource-policy: delete}", "LoadBalancer");
-    assert_eq!(released(&deleted, OTHER).choices.len(), 1);
+    assert_eq!(held_with(", helm.sh/resource-policy: delete", &web(), OTHER).choices.len(), 1);
+    let hook = |events: &str| service(&format!(", annotations: {{helm.sh/hook: '{events}'}}"), "LoadBalancer");
+    assert_eq!(released(&hook("pre-upgrade"), OTHER).choices.len(), 0);
+    // A hook is no part of the release, and what Helm does not create now is not applied.
+    assert_eq!(released(&web(), &hook("post-install")).choices.len(), 1);
+    assert_eq!(released(OTHER, &hook("test")).objects, ["Service shop/other"]);
     // A Service that both releases have stays, and so does one of another release.
     let web = service(", annotations: {service.beta.kubernetes.io/aws-load-balancer-type: nlb}", "LoadBalancer");
     assert_eq!(released(&web, &web).choices.len(), 0);
     assert_eq!(released(OTHER, CONTROLLER).choices.len(), 0);
+}
+
+#[test]
+fn a_controller_that_ends_gives_its_load_balancers_up() {
+    let guard = released(CONTROLLER, OTHER);
+    assert_eq!(guard.choices.len(), 1, "{:?}", guard.choices);
+    // Switched off, it deletes nothing either.
+    let off = CONTROLLER
+        .replace("[--cloud-provider=aws]", "[--cloud-provider=aws, '--controllers=*,-service-lb-controller']");
+    let web = service("", "LoadBalancer");
+    let guard = released(&format!("{web}{CONTROLLER}"), &off);
+    assert!(has_new_about_load_balancers(&guard), "{:?}", guard.new);
+}
+
+#[test]
+fn the_load_balancer_of_a_group_lives_while_it_has_a_member() {
+    let ingress = |name: &str| {
+        format!(
+            "---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {name}
+  namespace: shop
+  annotations: {{kubernetes.io/ingress.class: alb, alb.ingress.kubernetes.io/group.name: g}}
+spec: {{rules: [{{http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: other, port: {{number: 80}}}}}}}}]}}}}]}}
+"
+        )
+    };
+    let state = format!(
+        "{OTHER}---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: lbc, namespace: kube-system}}
+spec: {{template: {{spec: {{containers: [{{name: c, image: 'public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4'}}]}}}}}}
+{}{}",
+        ingress("a"),
+        ingress("b")
+    );
+    let cluster = Cluster::new();
+    let evidence = read(&state);
+    let lost = |before: &str, after: &str| {
+        let manifests = Manifests::new(read(after), "shop", &[]).instead_of(read(before));
+        let nothing = plan(&[], &serde_json::json!({}));
+        let auditors = [auditor(&cluster, &evidence)];
+        let guard =
+            guard(EstateRef::Aws(&cluster.inventory), (&nothing, Some(&manifests)), &auditors, &|_| {}).unwrap();
+        guard.choices.len()
+    };
+    assert_eq!(lost(&ingress("a"), CONTROLLER), 0);
+    assert_eq!(lost(&(ingress("a") + &ingress("b")), CONTROLLER), 1);
+    assert_eq!(lost(CONTROLLER, &ingress("0")), 0);
 }
 
 #[test]

@@ -1,6 +1,4 @@
-use crate::inventory::Provider;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
-use crate::model::any_account::with_classes;
 use crate::model::simulate::ObjectKind;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -30,10 +28,7 @@ fn check(context: &Context<'_>) -> CheckResult {
 }
 
 fn check_files(context: &KubernetesContext<'_>) -> CheckResult {
-    // A class is often in other files than its Ingresses.
-    let classed = context.is_of(Provider::Aws).then(|| with_classes(context.evidence));
-    let context = KubernetesContext { evidence: classed.as_ref().unwrap_or(context.evidence), ..*context };
-    check_failures_on_files(&context, ObjectKind::Ingress, super::NO_INGRESS, |stopped| {
+    check_failures_on_files(context, ObjectKind::Ingress, super::NO_INGRESS, |stopped| {
         Some(violation(context.evidence, stopped))
     })
 }
