@@ -98,13 +98,18 @@ impl Request<'_> {
     /// Source: kubernetes/cloud-provider-alibaba-cloud
     /// `pkg/controller/service/nlbv2/listeners.go#buildListenerFromServicePort`.
     pub(super) fn network_decided(&self, protocols: &[String]) -> Vec<Listener> {
-        let ids = self.annotation("cert-id");
+        let ids = [self.annotation("cert-id"), self.annotation("additional-cert-ids")];
         let decided = self.service.ports.iter().zip(protocols).map(|(port, protocol)| {
             let range = self.port_range(port).ok().flatten();
             let has_tls = protocol == "TCPSSL";
             Listener {
                 last_port: range.map(|(_, last)| last),
-                certificates: ids.split(',').filter(|id| has_tls && !id.is_empty()).map(str::to_owned).collect(),
+                certificates: ids
+                    .iter()
+                    .flat_map(|list| list.split(','))
+                    .filter(|id| has_tls && !id.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
                 ssl_policy: self.tls_policy().filter(|_| has_tls),
                 ..Listener::new(range.map_or(port.port, |(first, _)| first), protocol)
             }

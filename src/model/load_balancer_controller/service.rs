@@ -20,12 +20,15 @@ mod groups;
 mod listeners;
 mod openings;
 
+/// Annotation that gives ports the protocol QUIC, since v2.15.
+const QUIC: &str = "aws-load-balancer-quic-enabled-ports";
+
 /// Annotations with which the controller can fail, and that are not modelled: a name, or the start of several.
 const NOT_MODELLED: [&str; 5] = [
     "actions.",
     "aws-load-balancer-enable-prefix-for-ipv6-source-nat",
     "aws-load-balancer-listener-attributes.",
-    "aws-load-balancer-quic-enabled-ports",
+    QUIC,
     "aws-load-balancer-source-nat-ipv6-prefixes",
 ];
 
@@ -145,7 +148,12 @@ impl Request<'_> {
         decision.presence = Presence::new(!matches!(held, Held::None));
         decision
             .step("listeners", "aws-load-balancer-controller pkg/service/model_build_listener.go#buildListenerSpec");
-        decision.listeners = Answer::Is(self.asked_listeners());
+        if self.config.is_since(2, 15) && self.annotations.get(QUIC).is_some() {
+            decision.listeners = Answer::Unknown;
+            decision.note_unknown("listeners", "the protocol QUIC is not modelled");
+        } else {
+            decision.listeners = Answer::Is(self.asked_listeners());
+        }
         decision.step(
             "scheme",
             "aws-load-balancer-controller pkg/service/model_build_load_balancer.go#buildLoadBalancerScheme",

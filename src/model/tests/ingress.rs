@@ -109,9 +109,18 @@ fn listeners_have_certificates_and_redirect() {
         ])
     );
     assert_eq!(plain(&[])["listeners"], json!([{"port": 80, "protocol": "HTTP"}]));
-    // Members add their certificates, each once; the first one stays the default.
+    // Members add their certificates, each once; the first one stays the default, and may be one for names as well.
     let found = group(&[("certificate-arn", &b)], &[("certificate-arn", &both)]);
-    assert_eq!(found["listeners"][0]["certificates"], json!([b, a]));
+    assert_eq!(found["listeners"][0]["certificates"], json!([b, a, b]));
+    let twice = format!("{a},{b},{a}");
+    let of = |version: &str| {
+        let found = alb(version, &ingress("web", &[("certificate-arn", twice.as_str())], None), |_| {});
+        found["listeners"][0]["certificates"].clone()
+    };
+    assert_eq!((of("2.12.0"), of("2.13.4")), (json!([a, b]), json!([a, b, a])));
+    // One that a member leaves to discovery may be the default.
+    let https = ("listen-ports", r#"[{"HTTPS": 443}]"#);
+    assert_eq!(group(&[https], &[("certificate-arn", &b)])["listeners"][0]["certificates"], Value::Null);
     // One member may leave the policy to the others.
     let found = group(&[("certificate-arn", &b)], &[("certificate-arn", &b), ("ssl-policy", "P")]);
     assert_eq!(found["listeners"][0]["ssl_policy"], "P");

@@ -80,7 +80,15 @@ impl Request<'_> {
                     member.name.namespace, member.name.name
                 ));
             }
-            for (key, value) in own {
+            // Tags of the class take precedence.
+            let of_class = member.parameters.iter().flat_map(|one| one.items(&["spec", "tags"]));
+            let of_class = of_class.filter_map(|tag| {
+                let text = |key: &str| tag.text(&[key]).map(str::to_owned);
+                Some((text("key")?, text("value").unwrap_or_default()))
+            });
+            let mut all = own;
+            all.extend(of_class);
+            for (key, value) in all {
                 let before = held.insert(key.clone(), value.clone());
                 if let Some(before) = before.filter(|before| *before != value) {
                     return Stop::error(format!("conflicting tag {key}: {before} | {value}"));

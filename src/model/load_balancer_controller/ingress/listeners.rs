@@ -56,7 +56,7 @@ impl Request<'_> {
         }
         let mut merged = Vec::new();
         for (port, all) in by_port {
-            let one = merge(&all).map_err(|stop| match stop {
+            let one = merge(&all, self.config.is_since(2, 13)).map_err(|stop| match stop {
                 Stop::Error(message) => {
                     Stop::Error(format!("failed to merge listenPort config for port: {port}: {message}"))
                 }
@@ -195,8 +195,9 @@ fn ports(raw: Option<&str>, has_certificate: bool) -> Result<BTreeMap<i64, Strin
     Ok(ports)
 }
 
-/// The port that several Ingresses share. One without ranges or lists takes those of the others.
-fn merge(all: &[(String, Listener)]) -> Result<Option<Listener>, Stop> {
+/// The port that several Ingresses share. One without ranges or lists takes those of the others. Since v2.13 the default
+/// certificate can be one for server names as well (`repeats_default`).
+fn merge(all: &[(String, Listener)], repeats_default: bool) -> Result<Option<Listener>, Stop> {
     let Some((first_name, first)) = all.first() else { return Ok(None) };
     if let Some((name, other)) = all.iter().find(|(_, other)| other.protocol != first.protocol) {
         return Stop::error(format!(
@@ -236,9 +237,13 @@ fn merge(all: &[(String, Listener)]) -> Result<Option<Listener>, Stop> {
         return Stop::error(format!("conflicting sslPolicy, {name}: {policy} | {other}: {differing}"));
     }
     merged.ssl_policy = all.iter().find_map(|(_, listener)| listener.ssl_policy.clone());
-    merged.certificates = Vec::new();
-    for certificate in all.iter().flat_map(|(_, listener)| &listener.certificates) {
-        if !merged.certificates.contains(certificate) {
+    // The certificates of an Ingress that names none are discovered: which one is the default is not known.
+    let is_discovered = all.iter().any(|(_, listener)| listener.certificates.is_empty());
+    let mut named = all.iter().flat_map(|(_, listener)| &listener.certificates).filter(|_| !is_discovered);
+    merged.certificates = named.next().cloned().into_iter().collect();
+    let first = if repeats_default { merged.certificates.len() } else { 0 };
+    for certificate in named {
+        if !merged.certificates.iter().skip(first).any(|held| held == certificate) {
             merged.certificates.push(certificate.clone());
         }
     }

@@ -31,29 +31,38 @@ impl<'a> Request<'a> {
         let (mut target_groups, mut openings) = (Vec::new(), Vec::new());
         self.check_merged_ports()?;
         self.validate_tls_ports()?;
-        // A target group is that of a number: of two ports with the same number the first counts.
+        // A target group is that of a number: of two ports with the same number the first counts, and both are checked.
         let mut numbers = BTreeSet::new();
-        for port in service.ports.iter().filter(|port| numbers.insert(port.port)) {
+        for port in &service.ports {
+            let is_first = numbers.insert(port.port);
+            if !is_first && self.merges_ports() {
+                continue;
+            }
             let target_type = self.target_type(port)?;
             if port.protocol == "SCTP" {
                 decision.may_fail("Elastic Load Balancing has no listeners for SCTP");
             }
-            decision.target_type = Answer::Is(target_type);
+            if is_first {
+                decision.target_type = Answer::Is(target_type);
+            }
             let (health, health_later) = self.health_check(target_type)?;
             let preserves = self.preserves_client_address(target_type, port)?;
             validate_families(service, is_dual_stack)?;
             let target_port =
                 if target_type == "instance" { port.node_port.unwrap_or(0) } else { port.target_port.unwrap_or(1) };
             let is_allocated_later = target_type == "instance" && service.awaits_node_port(port);
-            if is_allocated_later {
+            if is_allocated_later && is_first {
                 decision.note_unknown("rules", allocated_later(port));
                 decision.rules = Answer::Unknown;
                 decision.target_groups = Answer::Unknown;
-            } else {
+            } else if !is_allocated_later {
                 self.config.validate_target_port(target_port, target_type)?;
             }
             let protocol = self.target_protocol(port);
             self.check_alpn_policy(port)?;
+            if !is_first {
+                continue;
+            }
             target_groups.push(self.target_group_name(target_type, target_port, port, protocol, &health));
             let opened = self.openings(network, target_port, protocol, &health, preserves)?;
             if let Some(opened) = opened {
