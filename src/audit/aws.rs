@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::aws::Inventory;
 use crate::aws::companion_audit::{AuditedCompanion, audited_companions};
+use crate::aws::companions::ObjectUse;
 use crate::aws::companions::companions_on_nodes;
+use crate::aws::ingresses::object_use;
 use crate::aws::role_overview;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::topology::topology;
@@ -14,7 +16,9 @@ use crate::baseline::BaselineError;
 use crate::controller::companion::CompanionRow;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, Read};
+use crate::kubernetes::Evidence;
 use crate::membership::Apart;
+use crate::model::any_account::listener_use;
 use crate::model::existing::Existing;
 use crate::resource::ResourceKind;
 use crate::role_audit::{Missing, RoleAuditOptions, RoleGap, RoleGapCause};
@@ -47,7 +51,7 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
     let (roles, outcomes, companions) = run(auditor, &options, &view, &trusted, &gaps)?;
     let mut controllers = Vec::new();
     if !roles.audits.is_empty() {
-        controllers = role_overview::controllers(&view, auditor.kubernetes, &companions, &options);
+        controllers = role_overview::controllers(&view, evidence_of(auditor), &companions, &options);
         controllers.extend(trusted.iter().map(role_overview::trusted_role));
     }
     Ok(Examined {
@@ -66,10 +70,10 @@ pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Res
     let view = view(auditor, inventory);
     let options = with_evidence(auditor);
     let roles = crate::aws::roles::audit(&view, &options, &on_nodes(auditor, &view))?;
-    let companions = audited_companions(&view, auditor.kubernetes, &options);
+    let companions = audited_companions(&view, auditor.kubernetes, objects_of(auditor), &options);
     let trusted = trusted_companions(&view, auditor.kubernetes, &options);
     let gaps = gaps(auditor, &view);
-    Ok(role_overview::overview(&view, auditor.kubernetes, &roles, &companions, &trusted, &options, &gaps))
+    Ok(role_overview::overview(&view, evidence_of(auditor), &roles, &companions, &trusted, &options, &gaps))
 }
 
 /// Options, with the version of the cloud controller from its image if none is given.
@@ -77,6 +81,15 @@ fn with_evidence(auditor: &Auditor<'_>) -> RoleAuditOptions {
     let given = auditor.role_audit;
     let images = auditor.kubernetes.aws_controllers().filter_map(|one| one.version);
     RoleAuditOptions { controller_version: given.controller_version.or_else(|| images.max()), ..given.clone() }
+}
+
+/// The objects that controllers serve, with the listeners that the model decides.
+fn objects_of(auditor: &Auditor<'_>) -> ObjectUse {
+    object_use(auditor.kubernetes, listener_use(auditor.kubernetes, auditor.cluster_id))
+}
+
+fn evidence_of<'a>(auditor: &Auditor<'a>) -> (&'a Evidence, ObjectUse) {
+    (auditor.kubernetes, objects_of(auditor))
 }
 
 /// Compares the roles and runs the rules.
@@ -92,7 +105,7 @@ fn run<'v>(
     let companions = on_nodes(auditor, view);
     let roles =
         if wants_policies { crate::aws::roles::audit(view, options, &companions)? } else { RoleAudits::default() };
-    let companions = audited_companions(view, auditor.kubernetes, options);
+    let companions = audited_companions(view, auditor.kubernetes, objects_of(auditor), options);
     let existing = Existing::new(view, auditor.kubernetes, options.controller_version);
     let context = Context {
         view,

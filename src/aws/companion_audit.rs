@@ -2,8 +2,7 @@
 
 use crate::aws::autoscaler;
 use crate::aws::companion_requests::{RoleGrants, own_tags, refused_groups, unmet_actions};
-use crate::aws::companions::{CompanionRole, companion_roles};
-use crate::aws::ingresses::object_use;
+use crate::aws::companions::{CompanionRole, ObjectUse, companion_roles};
 use crate::aws::view::ClusterView;
 use crate::baseline;
 #[cfg(test)]
@@ -55,23 +54,23 @@ pub(crate) struct CompanionAudit {
 pub(crate) fn audited_companions<'a>(
     view: &'a ClusterView<'a>,
     evidence: &'a Evidence,
+    objects: ObjectUse,
     options: &RoleAuditOptions,
 ) -> Vec<AuditedCompanion<'a>> {
     let roles = companion_roles(view, evidence).into_iter();
-    roles.map(|one| AuditedCompanion { audited: audit(&one, view, evidence, options), one }).collect()
+    roles.map(|one| AuditedCompanion { audited: audit(&one, view, (evidence, objects), options), one }).collect()
 }
 
 /// Compares a role with the needs of a controller. The error is what was not read, or is malformed.
 fn audit(
     one: &CompanionRole<'_>,
     view: &ClusterView<'_>,
-    evidence: &Evidence,
+    (evidence, objects): (&Evidence, ObjectUse),
     options: &RoleAuditOptions,
 ) -> Result<CompanionAudit, Vec<RoleGap>> {
     let grants = RoleGrants::new(one, view, options)?;
     let RoleGrants { set, prepared, environment, .. } = &grants;
     let catalogue = options.catalogue();
-    let objects = object_use(evidence);
     let needed = one.run.needed(view, objects);
     let may_only_register = objects.may_only_register();
     let lacking = lacking(&needed, prepared, environment, catalogue, may_only_register);

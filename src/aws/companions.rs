@@ -169,6 +169,15 @@ impl CompanionRun<'_> {
     }
 }
 
+/// Listeners that the AWS Load Balancer Controller certainly asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ListenerUse {
+    /// One has TLS.
+    pub(crate) has_tls: bool,
+    /// One has more certificates than its default one.
+    pub(crate) has_several_certificates: bool,
+}
+
 /// The objects that controllers serve, as far as they lead to calls.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each leads to other calls")]

@@ -2,9 +2,7 @@
 //! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
 //! `pkg/ingress/model_build_load_balancer.go`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use crate::aws::companions::{CompanionRun, ObjectUse, companions};
+use crate::aws::companions::{CompanionRun, ListenerUse, ObjectUse, companions};
 use crate::controller::companion::Companion;
 use crate::finding::ResourceRef;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Place, Service};
@@ -136,7 +134,7 @@ pub(crate) fn is_deleted(object: Object<'_>) -> bool {
 }
 
 /// The one AWS Load Balancer Controller of the evidence. None of several: they may share the Ingresses and Services.
-fn only_controller(evidence: &Evidence) -> Option<CompanionRun<'_>> {
+pub(crate) fn only_controller(evidence: &Evidence) -> Option<CompanionRun<'_>> {
     let mut all = companions(evidence).into_iter().filter(|run| run.row.companion == Companion::LoadBalancerController);
     all.next().filter(|_| all.next().is_none())
 }
@@ -180,8 +178,8 @@ pub(crate) fn has_paths(object: Object<'_>) -> bool {
     object.items(&["spec", "rules"]).any(|rule| rule.items(&["http", "paths"]).next().is_some())
 }
 
-/// The calls to which the Ingresses of the evidence lead.
-pub(crate) fn object_use(evidence: &Evidence) -> ObjectUse {
+/// The calls to which the Ingresses of the evidence lead, and the listeners of the load balancers that the controller makes.
+pub(crate) fn object_use(evidence: &Evidence, listeners: ListenerUse) -> ObjectUse {
     let all = alb_ingresses(evidence);
     let of_class = |one: &AlbIngress<'_>, name: &str| match one.parameters {
         Some(Parameters::Given(parameters)) => parameters.text(&["spec", name]).is_some_and(is_web_acl),
@@ -193,8 +191,6 @@ pub(crate) fn object_use(evidence: &Evidence) -> ObjectUse {
         let stated = service.annotations.get(&format!("service.beta.kubernetes.io/aws-load-balancer-{name}"));
         stated.map(|value| entries(value).len()).unwrap_or_default()
     };
-    // A listener of UDP has no certificates.
-    let has_tcp = |service: &Service| service.ports.iter().any(|port| port.protocol != "UDP");
     let has = |name: &str| all.iter().any(|one| one.annotation(name).is_some_and(is_web_acl));
     ObjectUse {
         exists: !all.is_empty(),
@@ -206,29 +202,13 @@ pub(crate) fn object_use(evidence: &Evidence) -> ObjectUse {
         has_cognito: all.iter().any(|one| one.has_https() && one.authenticates_by_cognito(evidence)),
         has_capacity: all.iter().any(AlbIngress::has_capacity)
             || reconciled.iter().any(|service| of_service(service, "minimum-load-balancer-capacity") > 0),
-        // The first certificate is that of the listener itself.
-        has_certificates: has_several_certificates(&all)
-            || reconciled.iter().any(|service| has_tcp(service) && of_service(service, "ssl-cert") > 1),
-        has_tls: all.iter().any(AlbIngress::has_https)
-            || reconciled.iter().any(|service| has_tcp(service) && of_service(service, "ssl-cert") > 0),
+        has_certificates: listeners.has_several_certificates,
+        has_tls: listeners.has_tls,
         has_services: evidence.services.iter().flatten().any(is_of_load_balancer_controller),
         has_class_role: classes().any(|class| class.text(&["spec", "role"]).is_some_and(|role| !role.is_empty())),
         has_ami_alias: classes()
             .any(|class| class.items(&["spec", "amiSelectorTerms"]).any(|term| term.text(&["alias"]).is_some())),
     }
-}
-
-/// True if a listener certainly has several certificates: those of an Ingress, or of the Ingresses of a group that ask for the
-/// same ports.
-/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/model_builder.go#mergeListenPortConfigs`.
-fn has_several_certificates(all: &[AlbIngress<'_>]) -> bool {
-    let mut of_listeners: BTreeMap<(&str, Option<&str>), BTreeSet<&str>> = BTreeMap::new();
-    for one in all.iter().filter(|one| one.has_https()) {
-        let ports = one.annotation("listen-ports").filter(|ports| !ports.is_empty());
-        let of_group = of_listeners.entry((one.group().unwrap_or(&one.name), ports)).or_default();
-        of_group.extend(one.certificates().unwrap_or_default());
-    }
-    of_listeners.values().any(|certificates| certificates.len() > 1)
 }
 
 /// Services whose load balancers the one AWS Load Balancer Controller of the evidence certainly keeps.

@@ -3,7 +3,6 @@
 
 use crate::aws::companion_audit::AuditedCompanion;
 use crate::aws::companions::{CompanionRun, ObjectUse, companions, is_isolated, node_roles};
-use crate::aws::ingresses::object_use;
 use crate::aws::node_rights::role_rights;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::trusted_companions::TrustedRole;
@@ -21,12 +20,11 @@ use crate::used_role::{RoleOverview, RoleSource, UsedRole, nodes};
 /// Lists the roles of the controllers next to the cloud controller.
 pub(crate) fn controllers(
     view: &ClusterView<'_>,
-    evidence: &Evidence,
+    (evidence, objects): (&Evidence, ObjectUse),
     audited: &[AuditedCompanion<'_>],
     options: &RoleAuditOptions,
 ) -> Vec<UsedRole> {
     let mut found: Vec<UsedRole> = Vec::new();
-    let objects = object_use(evidence);
     for run in companions(evidence) {
         let own = audited.iter().find(|entry| std::ptr::eq(entry.one.run.workload, run.workload));
         match own {
@@ -49,7 +47,7 @@ pub(crate) fn controllers(
 /// Lists the roles of a cluster.
 pub(crate) fn overview(
     view: &ClusterView<'_>,
-    evidence: &Evidence,
+    (evidence, objects): (&Evidence, ObjectUse),
     audits: &RoleAudits<'_>,
     audited: &[AuditedCompanion<'_>],
     trusted: &[TrustedRole<'_>],
@@ -57,7 +55,7 @@ pub(crate) fn overview(
     gaps: &[Gap],
 ) -> RoleOverview {
     let mut roles: Vec<UsedRole> = audits.audits.iter().map(|audit| node_role(audit, evidence, view)).collect();
-    roles.extend(controllers(view, evidence, audited, options));
+    roles.extend(controllers(view, (evidence, objects), audited, options));
     roles.extend(trusted.iter().map(trusted_role));
     let not_audited = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
     RoleOverview::new(view.cluster_id, roles, not_audited)

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alibaba;
-use crate::aws::ingresses::PREFIX;
+use crate::aws::companions::ListenerUse;
+use crate::aws::ingresses::{PREFIX, only_controller};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, AvailabilityZone, Inventory, Region, Route, RouteTable, SecurityGroup, Subnet, Vpc};
 use crate::controller::ControllerVersion;
@@ -13,11 +14,11 @@ use crate::tags;
 use crate::text::is_filled_in_later;
 
 use super::annotations::split;
-use super::decision::ObjectName;
+use super::decision::{Decision, ModelledController, ObjectName};
 use super::failures::{Failure, certain_failures, certain_failures_of_alibaba};
 use super::load_balancer_controller::{Config, NEWEST};
-use super::objects::{DEFAULT_NAMESPACE, document_name, ingress_name};
-use super::simulate::{ObjectKind, SimulationError};
+use super::objects::{DEFAULT_NAMESPACE, Objects, document_name, ingress_name};
+use super::simulate::{ObjectKind, Options, SimulationError, simulate};
 
 const REGION: &str = "us-east-1";
 const VPC: &str = "vpc-of-the-cluster";
@@ -88,6 +89,43 @@ fn by_zones(services: Option<Vec<Service>>) -> Vec<(usize, Option<Vec<Service>>)
         return vec![(ZONES, Some(Vec::new()))];
     }
     all.into_iter().map(|(zones, services)| (zones, Some(services))).collect()
+}
+
+/// The listeners of the load balancers that the one AWS Load Balancer Controller of the evidence makes, unless it stops at their
+/// objects in any account.
+pub(crate) fn listener_use(evidence: &Evidence, cluster_id: &str) -> ListenerUse {
+    let Some(only) = only_controller(evidence) else { return ListenerUse::default() };
+    let controller = ModelledController::LoadBalancerController;
+    let version = controller.version_in(evidence).unwrap_or(controller.newest()).min(controller.newest());
+    // Flags in a script may switch Services off.
+    let takes_services = only.knows_arguments();
+    let mut evidence = without_account(evidence);
+    let services = evidence.services.take();
+    let mut groups = vec![(ObjectKind::Ingress, ZONES, services.clone())];
+    if takes_services {
+        groups.extend(by_zones(services).into_iter().map(|(zones, some)| (ObjectKind::Service, zones, some)));
+    }
+    let mut found = ListenerUse::default();
+    for (kind, zones, services) in groups {
+        evidence.services = services;
+        let inventory = account(&evidence, cluster_id, zones);
+        let view = ClusterView::new(&inventory, cluster_id, None, &[]);
+        let options = Options {
+            controller: Some(controller),
+            kind: Some(kind),
+            versions: [(controller, version)].into(),
+            ..Options::default()
+        };
+        let objects = Objects::of_cluster(&evidence);
+        let Ok(simulation) = simulate(&view, &objects, &options) else { continue };
+        let is_sure = |one: &&Decision| !objects.with_assumed_class.contains(&one.object);
+        let made = simulation.objects.iter().filter(|one| one.handled && one.failure().is_none()).filter(is_sure);
+        for listener in made.filter_map(|one| one.listeners.known()).flatten() {
+            found.has_tls |= matches!(listener.protocol.as_str(), "HTTPS" | "TLS");
+            found.has_several_certificates |= listener.certificates.len() > 1;
+        }
+    }
+    found
 }
 
 /// The failures of the cloud controller of Alibaba Cloud at Services.

@@ -13,6 +13,7 @@ use crate::controller::ControllerVersion;
 use crate::controller::companion::CompanionRow;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::Object;
+use crate::model::any_account::listener_use;
 use crate::policy::{EscalationPath, Impact};
 use crate::resource::ResourceKind;
 use crate::text;
@@ -127,7 +128,7 @@ fn check_on_nodes(
     }
     let mut checked = 0;
     let mut found = Vec::new();
-    let objects = object_use(context.kubernetes);
+    let objects = object_use(context.kubernetes, listener_use(context.kubernetes, context.cluster_id()));
     for run in companions_on_nodes(context.view, context.kubernetes) {
         let Some(rights) = node_rights(&run, context.view, objects, context.role_options) else { continue };
         checked += 1;

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use crate::audit::Purpose;
 use crate::aws::companion_audit::audited_companions;
+use crate::aws::ingresses::object_use;
 use crate::aws::view::ClusterView;
 use crate::chain::{self, Audited, ChainError, Facts};
 use crate::estate::{Estate, SourceKind};
 use crate::kubernetes::pod::PodObjects;
+use crate::model::any_account::listener_use;
 use crate::model::existing::Existing;
 use crate::render;
 use crate::rules::RULES;
@@ -180,7 +182,8 @@ fn object(
         Estate::Aws(inventory) => {
             let view = ClusterView::new(inventory, cluster_id, nodes, selectors);
             let existing = Existing::new(&view, evidence, version);
-            let companions = audited_companions(&view, evidence, &scope.baselines);
+            let objects = object_use(evidence, listener_use(evidence, cluster_id));
+            let companions = audited_companions(&view, evidence, objects, &scope.baselines);
             let audited = audited(&inventory.gaps);
             let facts = Facts { audited, view: &view, existing: &existing, companions: &companions, version };
             match named {

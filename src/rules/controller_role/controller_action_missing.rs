@@ -352,7 +352,9 @@ spec: {{{parameters}}}
             )
         };
         let of_class = |annotation: &str, parameters: &str| {
-            let named = PLAIN.replace("  rules:", "  ingressClassName: alb\n  rules:").replace("arn:a\n", annotation);
+            // The annotation comes before the class of the specification.
+            let named = PLAIN.replace("kubernetes.io/ingress.class: alb", "team: shop");
+            let named = named.replace("  rules:", "  ingressClassName: alb\n  rules:").replace("arn:a\n", annotation);
             format!("{named}{}", class(parameters))
         };
         const ADD: &str = "elasticloadbalancing:AddListenerCertificates";
@@ -382,13 +384,22 @@ metadata:
   annotations:
     kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/certificate-arn: {certificate}
-{more}"
+{more}spec: {{defaultBackend: {{service: {{name: web, port: {{number: 80}}}}}}}}
+"
             )
         };
         let group = "    alb.ingress.kubernetes.io/group.name: shop\n";
         found(ADD, second("arn:b", group), true);
-        found(ADD, second("arn:a", group), false);
+        // Since v2.13 the default certificate can be one for server names as well.
+        found(ADD, second("arn:a", group), true);
+        found(ADD, second("arn:a", group).replace("v2.13.4", "v2.12.0"), false);
         found(ADD, second("arn:b", ""), false);
+        // The ports are the same, however they are written.
+        let same = "    alb.ingress.kubernetes.io/listen-ports: '[{\"HTTPS\": 443}]'\n";
+        found(ADD, second("arn:b", &format!("{group}{same}")), true);
+        // The controller stops before it asks for a listener.
+        let stops = "    alb.ingress.kubernetes.io/ssl-redirect: x\n";
+        found(ADD, second("arn:b", &format!("{group}{stops}")), false);
         let ports = "    alb.ingress.kubernetes.io/listen-ports: '[{\"HTTPS\":8443}]'\n";
         found(ADD, second("arn:b", &format!("{group}{ports}")), false);
     }
@@ -417,6 +428,15 @@ spec:
         run(argument("--watch-namespace=other"), false);
         run(argument("--feature-gates=EnableServiceController=false"), false);
         run(given.replace("port: 443,", "port: 443, protocol: UDP,"), false);
+        // The certificates are those of a port that has no TLS.
+        let listed = given
+            .replace("'arn:a,arn:b'}", "'arn:a,arn:b', service.beta.kubernetes.io/aws-load-balancer-ssl-ports: '443'}");
+        run(listed.clone(), true);
+        let udp = "ports: [{port: 443, nodePort: 30443, protocol: UDP}, {port: 80, nodePort: 30080}]";
+        run(listed.replace("ports: [{port: 443, nodePort: 30443}]", udp), false);
+        // Only the type does not make it a Service of the controller.
+        let of_type = "'arn:a,arn:b', service.beta.kubernetes.io/aws-load-balancer-type: external}";
+        run(given.replace("'arn:a,arn:b'}", of_type).replace("  loadBalancerClass: service.k8s.aws/nlb\n", ""), false);
     }
 
     /// Up to v2.8.1 the web ACL of every Application Load Balancer is read, later that of one with the annotation.
