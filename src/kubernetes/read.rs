@@ -386,6 +386,7 @@ impl<'f> Reading<'f> {
                 self.evidence.services.get_or_insert_default().push(service);
             }
             Recognised::Workload(kind) => {
+                self.note_unnamed(object, name);
                 let Some(workload) = Workload::read(kind, object) else { return Ok(()) };
                 self.evidence.workload_lists.insert(kind);
                 self.evidence.workloads.push(workload);

@@ -168,18 +168,33 @@ const REFUSES_PROVIDER_ID: [&[&str]; 4] = [
 /// The API group of the objects of a controller, in a line that is not JSON.
 static GROUP: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r#"controllerGroup"?[:=]\s*"?([A-Za-z0-9.-]+)"#));
 
-/// The program that wrote an event about a load balancer, in the table of `kubectl describe`: type, reason, age, source, text.
-/// Source: kubernetes/kubectl `pkg/describe/describe.go#DescribeEvents`.
+/// The program that wrote an event about a load balancer, in the table of `kubectl describe` (type, reason, age, source, text), or
+/// in the wide one of `kubectl get events` (reason, object, source, text).
+/// Sources: kubernetes/kubectl `pkg/describe/describe.go#DescribeEvents`, `pkg/cmd/events/event_printer.go`;
+/// kubernetes/kubernetes `pkg/printers/internalversion/printers.go#printEvent`.
 static SOURCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"\bFailed(?:Build|Deploy)Model\s+(?:\d+[smhd])+\s+(?:\(x\d+ over [^)]*\)\s+)?([A-Za-z][A-Za-z0-9./-]*)\s",
-    )
+    expression(concat!(
+        r"\bFailed(?:Build|Deploy)Model\s+(?:(?:(?:\d+[smhdy])+|<unknown>|<invalid>)\s+(?:\(x\d+ over [^)]*\)\s+)?",
+        r"|[a-z][a-z.]*/\S+\s+)([A-Za-z][A-Za-z0-9./-]*)(?:,|\s)"
+    ))
 });
 
 /// Sources of such events.
 /// Sources: kubernetes-sigs/aws-load-balancer-controller `controllers/` (`controllerName`);
 /// kubernetes/cloud-provider-alibaba-cloud `pkg/controller/ingress/alb_controller.go`.
 const OWN_SOURCES: [&str; 5] = ["service", "ingress", "targetGroupBinding", "globalAccelerator", "Failed"];
+
+/// Members of an event that name its source.
+const COMPONENTS: [&str; 3] = ["reportingComponent", "reportingController", "source.component"];
+
+/// Least number of letters of a name that a line break cuts.
+const CUT: usize = 3;
+
+/// True for the source of an event of a controller, also where the paste breaks the word.
+fn is_own_source(name: &str) -> bool {
+    let is_cut = |own: &&str| name.len() >= CUT && own.starts_with(name);
+    OWN_SOURCES.iter().any(|own| *own == name || is_cut(own)) || name.contains("aws")
+}
 
 /// API groups of the objects that the known controllers reconcile.
 const OWN_GROUPS: [&str; 6] =
@@ -205,14 +220,21 @@ impl Record {
         };
         let source_in = |text: &str| {
             let found = SOURCE.as_ref().and_then(|one| one.captures(text)).and_then(|found| found.get(1));
-            found.is_some_and(|one| !OWN_SOURCES.contains(&one.as_str()) && !one.as_str().contains("aws"))
+            found.map(|one| is_own_source(one.as_str()))
         };
+        // A reading without a line break may join the source with the next word.
+        let sources: Vec<bool> = self.readings.iter().filter_map(|text| source_in(text)).collect();
+        let has_other_source = !sources.is_empty() && !sources.contains(&true);
+        let mut components = self.keys.iter().filter(|(key, _)| COMPONENTS.contains(&key.as_str()));
+        let is_event = |reason: &str| self.keys.iter().any(|(key, value)| key == "reason" && value == reason);
+        let is_of_balancer = is_event("FailedBuildModel") || is_event("FailedDeployModel");
+        let has_other_component =
+            is_of_balancer && components.any(|(_, name)| !name.is_empty() && !is_own_source(name));
         groups.any(|(_, group)| !is_own(group))
+            || has_other_component
+            || has_other_source
             || self.readings.iter().any(|text| {
-                is_match(&OF_OTHERS, text)
-                    || group_in(text)
-                    || source_in(text)
-                    || is_match(&OTHER_PROVIDER_ID, text) && !refuses(text)
+                is_match(&OF_OTHERS, text) || group_in(text) || is_match(&OTHER_PROVIDER_ID, text) && !refuses(text)
             })
     }
 
@@ -338,7 +360,25 @@ mod tests {
                 "{source}"
             );
         }
-        // Without the column of the source, and in the table of `kubectl get events`.
+        assert!(of(
+            "5m  Warning  FailedBuildModel  service/web     argocd   Failed build model due to x   10m   7   web.17"
+        ));
+        assert!(of(
+            "Warning  FailedBuildModel  5m (x7 over 10m)  argocd, ip-10-0-0-1.ec2.internal  Failed build model due to x"
+        ));
+        assert!(of("Warning  FailedBuildModel  <unknown>  argocd  Failed build model due to x"));
+        assert!(!of(
+            "5m  Warning  FailedBuildModel  service/web   service   Failed build model due to x   10m   7   web.17"
+        ));
+        assert!(!of("Warning  FailedBuildModel  5m (x7 over 10m)  service\n  Failed build model due to x"));
+        assert!(of(
+            r#"{"kind":"Event","reason":"FailedBuildModel","source":{"component":"argocd"},"message":"Failed build model due to x"}"#
+        ));
+        assert!(!of(
+            r#"{"kind":"Event","reason":"FailedBuildModel","source":{"component":"ingress"},"message":"Failed build model due to x"}"#
+        ));
+        // Without the column of the source, and in the table of `kubectl get events`; and a word that is broken.
+        assert!(!of("Warning  FailedBuildModel  5m (x7 over 10m)  ingr ess  Failed build model due to x"));
         assert!(!of("Warning  FailedBuildModel  3m  Failed build model due to x"));
         assert!(!of("3m  Warning  FailedBuildModel  ingress/web  Failed build model due to x"));
     }
