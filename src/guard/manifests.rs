@@ -32,8 +32,8 @@ impl Manifests {
         Self { given, removed: BTreeSet::new(), namespace: namespace.to_owned() }
     }
 
-    /// Objects that replace those of `today`: what the release no longer has is deleted, as `helm upgrade` does. Hooks are no
-    /// part of it.
+    /// Objects that replace those of `today`: what the release no longer has is deleted, as `helm upgrade` does. Hooks do not
+    /// belong to it.
     /// Source: helm/helm `pkg/kube/client.go#Update`.
     pub(crate) fn instead_of(mut self, mut today: Evidence) -> Self {
         put_in(&self.namespace, &mut today.workloads);
@@ -51,7 +51,7 @@ impl Manifests {
         all.into_iter().collect()
     }
 
-    /// The objects that are deleted: Helm looks at the object in the cluster to see whether it is to be kept.
+    /// The objects that are deleted: the annotations of the object in the cluster decide whether it is kept.
     fn deleted(&self, before: &Evidence) -> BTreeSet<ObjectAddress> {
         let mut kept = before.clone();
         retain(&mut kept, |role| role == ReleaseRole::Kept);

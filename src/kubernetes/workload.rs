@@ -413,7 +413,7 @@ pub enum ReleaseRole {
     Member,
     /// It stays.
     Kept,
-    /// It is no part of the release, and is created at these events.
+    /// It does not belong to the release, and is created at these events.
     Hook { at_install: bool, at_upgrade: bool },
 }
 
