@@ -298,7 +298,8 @@ fn lost_rights(before: &[RoleReport], after: &[RoleReport]) -> BTreeSet<String> 
     before.iter().filter(is_lost).map(|old| old.role.clone()).collect()
 }
 
-/// True for a finding about what a controller did not delete. One that runs deletes what it made for objects that end.
+/// True for a finding about resources that a controller did not delete. A running controller deletes what it created
+/// for a deleted object.
 fn reports_leftovers(finding: &Finding) -> bool {
     rules::find(finding.rule).is_some_and(|rule| rule.reports_leftovers)
 }

@@ -14,7 +14,7 @@ mod comments;
 /// Placeholder cluster id when none is given.
 const CLUSTER: &str = "cluster";
 
-/// Drops the errors of controllers at objects about which another rule states an error: that is the cause.
+/// Drops controller errors for objects for which another rule reports an error: that error is the cause.
 fn drop_restated(outcomes: &mut Outcomes) {
     let all = std::mem::take(&mut outcomes.findings);
     let (mut restated, mut others): (Vec<Finding>, Vec<Finding>) =
@@ -27,7 +27,7 @@ fn drop_restated(outcomes: &mut Outcomes) {
     for rule in outcomes.rules.iter_mut().filter(|rule| rule.outcome == Outcome::Failed) {
         if !outcomes.findings.iter().any(|finding| finding.rule == rule.rule) {
             rule.outcome = Outcome::NotApplicable;
-            rule.why = Some("other rules state the causes".to_owned());
+            rule.why = Some("other rules report the causes".to_owned());
         }
     }
 }

@@ -316,7 +316,7 @@ impl RoleGrants {
         self.refusal(action, arn, tags, catalogue).is_some()
     }
 
-    /// The answer that refuses an action on a resource with these tags.
+    /// Assessment of an action on a resource with these tags; `None` unless the action is certainly refused.
     pub(crate) fn refusal(
         &self,
         action: &str,

@@ -64,7 +64,8 @@ impl<'e> AlbIngress<'e> {
         }
     }
 
-    /// Certificates that are stated, by its class or else by itself; `None` if the parameters of its class were not given.
+    /// Certificates that its class sets, otherwise those that it sets itself; `None` if the parameters of its class
+    /// were not given.
     /// Source: `pkg/ingress/model_build_listener.go#computeIngressExplicitTLSCertARNs`.
     fn certificates(&self) -> Option<Vec<&'e str>> {
         let of_class = match self.parameters {
@@ -141,6 +142,7 @@ pub(crate) fn only_controller(evidence: &Evidence) -> Option<CompanionRun<'_>> {
 
 /// Ingresses that the one AWS Load Balancer Controller of the evidence serves: by their class, or by the legacy
 /// annotation with the default of `--ingress-class`.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/group_loader.go#classifyIngress`.
 pub(crate) fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
     let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
     let named = |object: &Object<'_>, name: &str| object.text(&["metadata", "name"]) == Some(name);
@@ -153,15 +155,14 @@ pub(crate) fn alb_ingresses(evidence: &Evidence) -> Vec<AlbIngress<'_>> {
             return None;
         }
         let annotation = |name: &str| object.text(&["metadata", "annotations", name]);
-        let class = object.text(&["spec", "ingressClassName"]);
+        // The annotation comes before the class, and has no parameters.
+        let legacy = annotation("kubernetes.io/ingress.class");
+        let class = object.text(&["spec", "ingressClassName"]).filter(|_| legacy.is_none());
         let class = class.and_then(|class| objects(DocumentKind::IngressClass).find(|one| named(one, class)));
         let is_served = match class {
             Some(class) => class.text(&["spec", "controller"]) == Some(CONTROLLER),
             // Without its class, nothing is known about an Ingress that names one.
-            None => {
-                object.text(&["spec", "ingressClassName"]).is_none()
-                    && annotation("kubernetes.io/ingress.class") == Some(own_class)
-            }
+            None => legacy == Some(own_class),
         };
         let parameters = class.and_then(|class| {
             let name = class.text(&["spec", "parameters", "name"])?;
@@ -178,7 +179,7 @@ pub(crate) fn has_paths(object: Object<'_>) -> bool {
     object.items(&["spec", "rules"]).any(|rule| rule.items(&["http", "paths"]).next().is_some())
 }
 
-/// The calls to which the Ingresses of the evidence lead, and the listeners of the load balancers that the controller makes.
+/// Calls that the Ingresses in the evidence cause, and the listeners of the load balancers that the controller creates.
 pub(crate) fn object_use(evidence: &Evidence, listeners: ListenerUse) -> ObjectUse {
     let all = alb_ingresses(evidence);
     let of_class = |one: &AlbIngress<'_>, name: &str| match one.parameters {

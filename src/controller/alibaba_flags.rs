@@ -10,7 +10,7 @@ pub(crate) const fn two(minor: u32, patch: u32) -> ControllerVersion {
     ControllerVersion::new(2, minor, patch)
 }
 
-/// Flags that only some versions have. The others exit at start: `unknown flag`.
+/// Flags that only some versions have. The other versions exit at startup with `unknown flag`.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go#BindFlags` and
 /// `pkg/config/runtime_config.go#BindFlags` by tag, v2.1.0 to v2.14.0, and `cmd/cloudprovider/app/core.go` of v1.9.3.
 pub(crate) const FLAGS: &[Span] = &[
@@ -68,9 +68,9 @@ pub(crate) const ALWAYS: &[&str] = &[
     "use-service-account-credentials",
 ];
 
-/// Those of version 2 that version 1 has too. Source: kubernetes/cloud-provider-alibaba-cloud v1.9.3.376
-/// `cmd/cloudprovider/app/options/options.go#AddFlags`, with `leaderelectionconfig.BindFlags` of Kubernetes, which names no
-/// lock before 1.17.
+/// Flags of version 2 that version 1 also has. Source: kubernetes/cloud-provider-alibaba-cloud v1.9.3.376
+/// `cmd/cloudprovider/app/options/options.go#AddFlags`, with `leaderelectionconfig.BindFlags` of Kubernetes, which
+/// names no lock before 1.17.
 pub(crate) const OF_VERSION_ONE: &[&str] = &[
     "allocate-node-cidrs",
     "allow-untagged-cloud",
@@ -95,7 +95,7 @@ pub(crate) const OF_VERSION_ONE: &[&str] = &[
     "use-service-account-credentials",
 ];
 
-/// True if a flag came with version 2, and the version is 1.
+/// True if version 2 introduced the flag, and `version` is a version 1.
 pub(crate) fn is_of_version_two(name: &str, version: ControllerVersion) -> bool {
     let came = FLAGS.iter().any(|(known, first, _)| *known == name && first.is_some());
     version < two(0, 0) && (came || ALWAYS.contains(&name)) && !OF_VERSION_ONE.contains(&name)
@@ -120,8 +120,8 @@ const OF_LIBRARIES: &[&str] = &[
     "vmodule",
 ];
 
-/// True if no version 2 up to the newest that was read has a flag, and the version is one of them. Names of libraries have underscores, and
-/// pflag compares them as they are.
+/// True if `version` is a version 2 up to `newest`, and none of these has the flag. Flags of the libraries contain
+/// underscores, which pflag does not normalise.
 pub(crate) fn is_unknown(name: &str, version: ControllerVersion, newest: ControllerVersion) -> bool {
     !name.is_empty()
         && (two(0, 0)..=newest).contains(&version)

@@ -13,7 +13,7 @@ use super::addresses::ObjectAddress;
 #[derive(Debug)]
 pub(crate) struct Manifests {
     given: Evidence,
-    /// Objects of the release of today that it no longer has.
+    /// Objects of the installed release that the new one no longer contains.
     removed: BTreeSet<ObjectAddress>,
     /// Namespace of objects that state none.
     namespace: String,
@@ -32,8 +32,8 @@ impl Manifests {
         Self { given, removed: BTreeSet::new(), namespace: namespace.to_owned() }
     }
 
-    /// Objects that replace those of `today`: what the release no longer has is deleted, as `helm upgrade` does. Hooks do not
-    /// belong to it.
+    /// Replaces the release `today` with these objects. Objects that the release no longer contains are deleted, as by
+    /// `helm upgrade`. Hooks do not belong to a release.
     /// Source: helm/helm `pkg/kube/client.go#Update`.
     pub(crate) fn instead_of(mut self, mut today: Evidence) -> Self {
         put_in(&self.namespace, &mut today.workloads);
@@ -112,7 +112,7 @@ impl Manifests {
     }
 }
 
-/// True for a Pod of a workload that is deleted: its name is that of the workload with what the controllers append.
+/// True for a Pod of a deleted workload: its name is the workload's name plus the suffixes that controllers append.
 /// Sources: kubernetes/kubernetes `pkg/controller/deployment/sync.go#getNewReplicaSet`,
 /// `pkg/controller/controller_utils.go#GetPodFromTemplate`, `pkg/controller/statefulset/stateful_set_utils.go#getPodName`.
 fn is_pod_of(deleted: &BTreeSet<ObjectAddress>, held: &Workload) -> bool {

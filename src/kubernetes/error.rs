@@ -41,7 +41,7 @@ pub struct Rejected {
     pub wrong: WrongType,
 }
 
-/// An object without a name, which `kubectl create` alone takes.
+/// An object without a name, which only `kubectl create` accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unnamed {
     /// `KIND NAMESPACE/`, and `generateName` if it has one.

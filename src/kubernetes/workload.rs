@@ -409,11 +409,11 @@ fn stuck(status: Object<'_>) -> Vec<String> {
 /// Relation of an object to the release of Helm that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReleaseRole {
-    /// An upgrade to a release without it deletes it.
+    /// Deleted by an upgrade to a release that does not contain it.
     Member,
-    /// It stays.
+    /// Kept by an upgrade (`helm.sh/resource-policy: keep`).
     Kept,
-    /// It does not belong to the release, and is created at these events.
+    /// Not part of the release; created on these events.
     Hook { at_install: bool, at_upgrade: bool },
 }
 

@@ -1,4 +1,5 @@
-//! Errors that no account prevents: those of a controller where everything exists that objects name, and that it looks for.
+//! Errors that occur in every account: the controller fails even if every resource that the objects name, or that it
+//! searches for, exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,13 +27,13 @@ const VPC: &str = "vpc-of-the-cluster";
 /// Zones of the account.
 const ZONES: usize = 3;
 
-/// Most zones for the addresses of one Service; no region has as many.
+/// Maximum number of zones for the addresses of one Service; no region has this many.
 const MOST_ZONES: usize = 32;
 
 /// Prefixes of the annotations of the controllers in AWS.
 const PREFIXES: [&str; 2] = ["service.beta.kubernetes.io/aws-load-balancer-", PREFIX];
 
-/// Names after these prefixes that name subnets, and security groups.
+/// Suffixes of the annotations that name subnets and security groups.
 const SUBNETS: &str = "subnets";
 const GROUPS: [&str; 2] = ["security-groups", "extra-security-groups"];
 
@@ -75,7 +76,8 @@ pub(crate) fn failures_in_any_account(
     Ok((taken, found))
 }
 
-/// Services by the number of zones that they need. One that states addresses and no subnets gets as many zones.
+/// Services by the number of zones that they need. A Service that sets addresses but no subnets gets one zone for each
+/// address.
 fn by_zones(services: Option<Vec<Service>>) -> Vec<(usize, Option<Vec<Service>>)> {
     let Some(services) = services else { return vec![(ZONES, None)] };
     let mut all: BTreeMap<usize, Vec<Service>> = BTreeMap::new();
@@ -91,8 +93,8 @@ fn by_zones(services: Option<Vec<Service>>) -> Vec<(usize, Option<Vec<Service>>)
     all.into_iter().map(|(zones, services)| (zones, Some(services))).collect()
 }
 
-/// The listeners of the load balancers that the one AWS Load Balancer Controller of the evidence makes, unless it stops at their
-/// objects in any account.
+/// Listeners of the load balancers that the only AWS Load Balancer Controller in the evidence creates. Objects for
+/// which it fails in every account are skipped.
 pub(crate) fn listener_use(evidence: &Evidence, cluster_id: &str) -> ListenerUse {
     let Some(only) = only_controller(evidence) else { return ListenerUse::default() };
     let controller = ModelledController::LoadBalancerController;
@@ -182,8 +184,9 @@ fn without_account(evidence: &Evidence) -> Evidence {
     evidence
 }
 
-/// Objects of which everything is known: of several documents in one file the last one counts, and those in several files may
-/// be parts of one another. `of` gives the kind and name of an object, its place, and whether it is more than a part.
+/// Objects that are completely known. The last of several documents in one file counts; documents about one object in
+/// several files may be partial, and are dropped. `of` returns the kind and name of an object, its place, and true if
+/// it is complete.
 fn whole<T>(objects: Vec<T>, of: impl Fn(&T) -> ((String, String), Place, bool)) -> Vec<T> {
     let mut last: BTreeMap<(String, String), (Place, bool)> = BTreeMap::new();
     for one in &objects {
@@ -296,8 +299,8 @@ fn with_one_subnet(evidence: &Evidence) -> BTreeSet<ObjectName> {
     objects.filter(|one| of_class || names_one(one)).map(|one| ingress_name(one, DEFAULT_NAMESPACE)).collect()
 }
 
-/// Subnets and security groups that annotations and class parameters name, by id or by name. As many subnets have a name as
-/// one list repeats it.
+/// Subnets and security groups that annotations and class parameters name, by id or by name. A name that one list
+/// repeats N times stands for N subnets.
 fn named(evidence: &Evidence) -> (BTreeMap<String, usize>, BTreeSet<String>) {
     let (mut subnets, mut groups) = (BTreeMap::new(), BTreeSet::new());
     let mut annotation = |key: &str, value: &str| {

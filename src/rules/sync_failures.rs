@@ -27,7 +27,7 @@ pub(super) struct Stopped<'f> {
     pub(super) name: String,
 }
 
-/// Why nothing is decided without one region.
+/// Reason for no result if the Nodes are not in a single region.
 pub(super) const SEVERAL_REGIONS: &str = "the nodes are not in one region";
 
 /// Runs a check on each load balancer of one kind of objects that a controller does not finish.
@@ -42,8 +42,8 @@ pub(super) fn check(
     reported(failures, (SEVERAL_REGIONS, none), |stopped| Some(violation(stopped)))
 }
 
-/// Runs a check on each load balancer that a controller does not finish in any account. An object to which the check does not
-/// apply gives `None`.
+/// Runs a check on each load balancer that the controller cannot create in any account. The check returns `None` for an
+/// object that it does not apply to.
 pub(super) fn check_files(
     context: &KubernetesContext<'_>,
     kind: ObjectKind,
@@ -55,10 +55,11 @@ pub(super) fn check_files(
     reported(failures, (NOT_MODELLED, none), violation)
 }
 
-/// Why nothing is decided about files.
+/// Reason for no result for files.
 pub(super) const NOT_MODELLED: &str = "the version of the controller is not modelled";
 
-/// The findings about failures; the reasons are those of an error of the simulation, and of no object at all.
+/// Findings for the failures. `undecided` is the reason if the simulation fails, `none` the reason if there is no
+/// object.
 pub(super) fn reported(
     failures: Result<(usize, Vec<Failure>), SimulationError>,
     (undecided, none): (&'static str, &'static str),

@@ -192,8 +192,8 @@ pub(crate) fn is_by_version(name: &str) -> bool {
     CAME.iter().any(|(known, ..)| *known == name) || WENT.iter().any(|(known, ..)| *known == name)
 }
 
-/// All annotations, by name, each with the first published version that has it and the first one without it again; `None` for
-/// one that every version has, or that none removed.
+/// All annotations by name, each with the first published version that has it and the first one that no longer has it.
+/// `None` if every version has it, or if no version removed it.
 pub(crate) fn spans() -> Vec<(&'static str, Option<ControllerVersion>, Option<ControllerVersion>)> {
     let of = |(major, minor, patch): Release| ControllerVersion::new(major, minor, patch);
     let kept = KNOWN.iter().map(|name| {

@@ -174,23 +174,39 @@ static GROUP: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r#"controlle
 /// kubernetes/kubernetes `pkg/printers/internalversion/printers.go#printEvent`.
 static SOURCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(concat!(
-        r"\bFailed(?:Build|Deploy)Model\s+(?:(?:(?:\d+[smhdy])+|<unknown>|<invalid>)\s+(?:\(x\d+ over [^)]*\)\s+)?",
-        r"|[a-z][a-z.]*/\S+\s+)([A-Za-z][A-Za-z0-9./-]*)(?:,|\s)"
+        r"\b(?:(?:Failed(?:Build|Deploy)Model|SyncLoadBalancerFailed)\s+(?:(?:\d+[smhdy])+|<unknown>|<invalid>)\s+",
+        // Each text with one of these reasons begins with `Failed`: what stands before it is the source.
+        r"(?:\(x\d+ over [^)]*\)\s+)?|Failed(?:Build|Deploy)Model\s+[a-z][a-z.]*/\S+\s+)",
+        r"([A-Za-z][A-Za-z0-9./-]*)(?:,|\s)"
     ))
 });
 
 /// Sources of such events.
 /// Sources: kubernetes-sigs/aws-load-balancer-controller `controllers/` (`controllerName`);
-/// kubernetes/cloud-provider-alibaba-cloud `pkg/controller/ingress/alb_controller.go`.
-const OWN_SOURCES: [&str; 5] = ["service", "ingress", "targetGroupBinding", "globalAccelerator", "Failed"];
+/// kubernetes/cloud-provider `controllers/service/controller.go#New`; kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/controller/ingress/alb_controller.go`, `pkg/controller/service/nlbv2/nlb_controller.go`.
+const OWN_SOURCES: [&str; 8] = [
+    "service",
+    "ingress",
+    "targetGroupBinding",
+    "globalAccelerator",
+    "service-controller",
+    "nlb-controller",
+    // Without the column, the text follows.
+    "Failed",
+    "Error",
+];
+
+/// Reasons of events about load balancers.
+const REASONS: [&str; 3] = ["FailedBuildModel", "FailedDeployModel", "SyncLoadBalancerFailed"];
 
 /// Members of an event that name its source.
 const COMPONENTS: [&str; 3] = ["reportingComponent", "reportingController", "source.component"];
 
-/// Least number of letters of a name that a line break cuts.
+/// Minimum length of a controller name that a line break truncates.
 const CUT: usize = 3;
 
-/// True for the source of an event of a controller, also where the paste breaks the word.
+/// True if the event source is one of the controllers, even if a line break in the paste truncates its name.
 fn is_own_source(name: &str) -> bool {
     let is_cut = |own: &&str| name.len() >= CUT && own.starts_with(name);
     OWN_SOURCES.iter().any(|own| *own == name || is_cut(own)) || name.contains("aws")
@@ -227,7 +243,7 @@ impl Record {
         let has_other_source = !sources.is_empty() && !sources.contains(&true);
         let mut components = self.keys.iter().filter(|(key, _)| COMPONENTS.contains(&key.as_str()));
         let is_event = |reason: &str| self.keys.iter().any(|(key, value)| key == "reason" && value == reason);
-        let is_of_balancer = is_event("FailedBuildModel") || is_event("FailedDeployModel");
+        let is_of_balancer = REASONS.iter().any(|reason| is_event(reason));
         let has_other_component =
             is_of_balancer && components.any(|(_, name)| !name.is_empty() && !is_own_source(name));
         groups.any(|(_, group)| !is_own(group))
@@ -377,6 +393,9 @@ mod tests {
         assert!(!of(
             r#"{"kind":"Event","reason":"FailedBuildModel","source":{"component":"ingress"},"message":"Failed build model due to x"}"#
         ));
+        assert!(of("Warning  SyncLoadBalancerFailed  5m  argocd  Error syncing load balancer: x"));
+        assert!(!of("Warning  SyncLoadBalancerFailed  5m  service-controller  Error syncing load balancer: x"));
+        assert!(!of("Warning  SyncLoadBalancerFailed  5m  Error syncing load balancer: x"));
         // Without the column of the source, and in the table of `kubectl get events`; and a word that is broken.
         assert!(!of("Warning  FailedBuildModel  5m (x7 over 10m)  ingr ess  Failed build model due to x"));
         assert!(!of("Warning  FailedBuildModel  3m  Failed build model due to x"));

@@ -50,8 +50,8 @@ pub(crate) struct GuardArgs {
     /// state of the cluster, which --kube-context or --kubernetes gives
     #[arg(long, value_name = "PATH")]
     pub(crate) manifests: Vec<PathBuf>,
-    /// Objects of the release that is installed, such as the output of `helm get manifest`: what --manifests no longer has
-    /// is deleted; repeatable
+    /// Objects of the installed release, such as the output of `helm get manifest`; those missing from --manifests are
+    /// treated as deleted; repeatable
     #[arg(long, value_name = "PATH", requires = "manifests")]
     pub(crate) manifests_before: Vec<PathBuf>,
     /// Namespace of objects that do not set one

@@ -56,7 +56,7 @@ pub fn alibaba_versions_markdown() -> String {
     page
 }
 
-/// Flags by name, each with the first version that has it, and the first one without it again.
+/// Flags by name, each with the version that added it and the version that removed it.
 fn flags() -> Vec<(&'static str, Option<ControllerVersion>, Option<ControllerVersion>)> {
     let always = ALWAYS.iter().map(|name| (*name, Some(TWO), None));
     let mut all: Vec<_> = always.chain(FLAGS.iter().copied()).collect();

@@ -110,7 +110,7 @@ fn refusals(evidence: &Evidence) -> impl Iterator<Item = Refusal<'_>> {
         document: one.document.clone(),
         reason: "it has no `metadata.name`".to_owned(),
         place: &one.place,
-        help: "give it a name; `kubectl create` alone takes `generateName`",
+        help: "set `metadata.name`; only `kubectl create` accepts `generateName`",
     });
     wrong.chain(unquoted).chain(unnamed)
 }

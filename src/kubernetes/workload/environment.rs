@@ -87,7 +87,7 @@ pub(in crate::kubernetes) fn is_public_variable(name: &str) -> bool {
 /// Pod annotations through which a proxy of the metadata service assigns a role (kube2iam, kiam).
 pub(in crate::kubernetes) const CREDENTIAL_ANNOTATIONS: &[&str] = &["iam.amazonaws.com/role"];
 
-/// Role of the environment of a container, with the audience of the token that the pod projects.
+/// Role in a container's environment, with the audience of the pod's projected token.
 pub(super) fn mounted_identity(pod: Object<'_>) -> Option<MountedIdentity> {
     let variable = |container: Object<'_>, name: &str| {
         let found = container.items(&["env"]).find(|one| one.text(&["name"]) == Some(name))?;
@@ -113,7 +113,7 @@ pub(super) fn has_keys(pod: Object<'_>) -> bool {
     })
 }
 
-/// True if a container takes whole Secrets as its environment, or a configuration file of the SDK.
+/// True if a container loads whole Secrets into its environment (`envFrom`), or uses a configuration file of the SDK.
 pub(super) fn has_hidden_credentials(pod: Object<'_>) -> bool {
     pod.items(&["containers"]).any(|container| {
         container.items(&["envFrom"]).next().is_some() || mounts(container).any(|path| path.contains("/.aws"))
@@ -129,7 +129,7 @@ pub(super) fn credential_variables(container: Object<'_>) -> Vec<&'static str> {
     CREDENTIAL_VARIABLES.iter().copied().filter(|name| is_set(name)).collect()
 }
 
-/// Names of the environment variables of the containers of a pod that are not empty.
+/// Names of the non-empty environment variables of a pod's containers.
 pub(super) fn variables(pod: Object<'_>) -> impl Iterator<Item = &str> {
     // A recording has no values.
     let is_set = |one: &Object<'_>| one.text(&["value"]) != Some("");

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller stops with an error at a Service",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at a Service of type `LoadBalancer`. The version is that of the option or of the image; if it is not known, every version from 2.5.1 on must stop. Errors that depend on facts that were not read are skipped; `lint` reports those that no account prevents.",
+    condition: "The cloud controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at a Service of type `LoadBalancer`. The version is that of the option or of the image; if it is not known, every version from 2.5.1 on must stop. Errors that depend on unread facts are skipped; `lint` reports those that occur in every account.",
     impact: "no load balancer is created, or an existing one does not follow any change",
     fix: "Correct what the error names; `tagaudit simulate` shows the steps before it.",
     sources: &[

@@ -131,7 +131,6 @@ metadata:
   name: other
   namespace: shop
   annotations:
-    kubernetes.io/ingress.class: alb
     alb.ingress.kubernetes.io/security-groups: sg-0dead
 spec:
   ingressClassName: nginx

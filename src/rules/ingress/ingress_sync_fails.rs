@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the AWS Load Balancer Controller stops with an error at an Ingress",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "The AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at an Ingress, or at a group of Ingresses. The version is that of the option or of the image; if it is not known, every version from 2.5 on must stop. `lint` asks the same about an account in which everything exists that the objects name, so that an error comes from the object alone. Skipped: errors that depend on facts that were not read, and Ingresses that several controllers share.",
+    condition: "The AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models it, stops with an error at an Ingress, or at a group of Ingresses. The version is that of the option or of the image; if it is not known, every version from 2.5 on must stop. `lint` runs the same check against an account that contains every resource that the objects name, so an error is caused by the object alone. Skipped: errors that depend on facts that were not read, and Ingresses that several controllers share.",
     impact: "no load balancer is created, or an existing one does not follow any change",
     fix: "Correct what the error names; `tagaudit simulate` shows the steps before it.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/ingress/model_builder.go#Build"],

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a controller stops with an error at a Service",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller or the AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models them, stops with an error at a Service of type `LoadBalancer`. The version is that of the option or of the image; if it is not known, every version must stop (cloud controller from 1.22 on, AWS Load Balancer Controller from 2.5 on). `lint` asks the same about an account in which everything exists that the objects name, so that an error comes from the object alone. Skipped: errors that depend on facts that were not read, controllers whose `--cloud-config` was not given, and Services that several AWS Load Balancer Controllers share.",
+    condition: "The cloud controller or the AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models them, stops with an error at a Service of type `LoadBalancer`. The version is that of the option or of the image; if it is not known, every version must stop (cloud controller from 1.22 on, AWS Load Balancer Controller from 2.5 on). `lint` runs the same check against an account that contains every resource that the objects name, so an error is caused by the object alone. Skipped: errors that depend on facts that were not read, controllers whose `--cloud-config` was not given, and Services that several AWS Load Balancer Controllers share.",
     impact: "no load balancer is created, or an existing one does not follow any change",
     fix: "Correct what the error names; `tagaudit simulate` shows the steps before it.",
     sources: &[

@@ -195,8 +195,8 @@ fn ports(raw: Option<&str>, has_certificate: bool) -> Result<BTreeMap<i64, Strin
     Ok(ports)
 }
 
-/// The port that several Ingresses share. One without ranges or lists takes those of the others. Since v2.13 the default
-/// certificate can be one for server names as well (`repeats_default`).
+/// Merges the listeners of several Ingresses on one port. An Ingress without CIDR ranges or prefix lists uses those of
+/// the others. Since v2.13 the default certificate can also be an SNI certificate (`repeats_default`).
 fn merge(all: &[(String, Listener)], repeats_default: bool) -> Result<Option<Listener>, Stop> {
     let Some((first_name, first)) = all.first() else { return Ok(None) };
     if let Some((name, other)) = all.iter().find(|(_, other)| other.protocol != first.protocol) {
