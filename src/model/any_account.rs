@@ -40,6 +40,9 @@ const GROUPS: [&str; 2] = ["security-groups", "extra-security-groups"];
 /// Annotation that states one address for each subnet.
 const ADDRESSES: &str = "eip-allocations";
 
+/// Annotations that state the scheme, to which the addresses have to fit.
+const SCHEMES: [&str; 2] = ["scheme", "internal"];
+
 /// Annotations with addresses that have to lie in the ranges of the subnets.
 const OF_SUBNETS: [&str; 2] = ["private-ipv4-addresses", "ipv6-addresses"];
 
@@ -162,8 +165,13 @@ fn without_account(evidence: &Evidence) -> Evidence {
     });
     evidence.services = Some(known);
     for service in evidence.services.iter_mut().flatten() {
+        let key = |name: &str| format!("{}{name}", PREFIXES[0]);
         for name in OF_SUBNETS {
-            service.annotations.remove(&format!("{}{name}", PREFIXES[0]));
+            service.annotations.remove(&key(name));
+        }
+        // The scheme may be that of an existing load balancer, or of a flag.
+        if SCHEMES.iter().all(|name| !service.annotations.contains_key(&key(name))) {
+            service.annotations.remove(&key(ADDRESSES));
         }
     }
     let (served, others): (Vec<Document>, Vec<Document>) =
@@ -375,12 +383,14 @@ mod tests {
             ("scheme", "public", "unknown scheme"),
             ("ssl-ports", "8443", "Unused port"),
             ("healthcheck-interval", "x", "failed to parse int32 annotation"),
-            // The number of subnets is that of the addresses, but they are for load balancers with another scheme.
-            ("eip-allocations", "eipalloc-1", "can only be set for internet facing"),
         ] {
             let found = of_service(&annotation(name, value));
             assert!(found.iter().any(|one| one.contains(error)), "{name}={value}: {found:?}");
         }
+        // The number of subnets is that of the addresses, but they are for load balancers with another scheme.
+        let addresses = || annotation("eip-allocations", "eipalloc-1");
+        assert_eq!(of_service(&(annotation("scheme", "internal") + &addresses())).len(), 1);
+        assert_eq!(of_service(&addresses()), [""; 0]);
         let internet = annotation("scheme", "internet-facing");
         let two = annotation("subnets", "subnet-a,subnet-b") + &internet + &annotation("eip-allocations", "eipalloc-1");
         assert_eq!(of_service(&two).len(), 1);

@@ -1,4 +1,7 @@
+use crate::aws::ingresses::CONTROLLER;
+use crate::inventory::Provider;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
+use crate::model::load_balancer_controller::Config;
 use crate::model::simulate::ObjectKind;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -28,6 +31,15 @@ fn check(context: &Context<'_>) -> CheckResult {
 }
 
 fn check_files(context: &KubernetesContext<'_>) -> CheckResult {
+    // The ALB Ingress controller of Alibaba Cloud has the same default class, and the same prefix of its annotations.
+    let evidence = context.evidence;
+    let mut classes = evidence.documents_by_kind(DocumentKind::IngressClass).map(Document::object);
+    let is_in_aws = context.is_of(Provider::Aws)
+        || Config::is_in(evidence)
+        || classes.any(|class| class.text(&["spec", "controller"]) == Some(CONTROLLER));
+    if !is_in_aws {
+        return CheckResult::not_applicable(super::NO_INGRESS);
+    }
     check_failures_on_files(context, ObjectKind::Ingress, super::NO_INGRESS, |stopped| {
         Some(violation(context.evidence, stopped))
     })
@@ -96,8 +108,18 @@ spec:
 
     #[test]
     fn a_file_shows_errors_of_the_ingress_itself() {
-        lint::fires(&RULE, IN_A_FILE);
-        lint::silent(&RULE, IN_A_FILE, "TCP", "HTTP");
+        const CLASS: &str = "---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: other}
+spec: {controller: ingress.k8s.aws/alb}
+";
+        let given = format!("{IN_A_FILE}{CLASS}");
+        lint::fires(&RULE, &given);
+        lint::silent(&RULE, &given, "TCP", "HTTP");
+        // The controller of Alibaba Cloud has the same default class.
+        lint::does_not_apply(&RULE, IN_A_FILE);
+        lint::does_not_apply(&RULE, &given.replace("k8s.aws", "k8s.alibabacloud"));
         // Another controller may have the class.
         let class = "    kubernetes.io/ingress.class: alb\n";
         let named = IN_A_FILE.replace(class, "").replace("spec:\n", "spec:\n  ingressClassName: alb\n");
