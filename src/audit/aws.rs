@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::aws::Inventory;
 use crate::aws::companion_audit::{AuditedCompanion, audited_companions};
-use crate::aws::companions::ObjectUse;
-use crate::aws::companions::companions_on_nodes;
+use crate::aws::companions::{ObjectUse, companions_on_nodes};
 use crate::aws::ingresses::object_use;
 use crate::aws::role_overview;
 use crate::aws::roles::{RoleAudit, RoleAudits};
@@ -16,7 +15,6 @@ use crate::baseline::BaselineError;
 use crate::controller::companion::CompanionRow;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, Read};
-use crate::kubernetes::Evidence;
 use crate::membership::Apart;
 use crate::model::any_account::listener_use;
 use crate::model::existing::Existing;
@@ -40,7 +38,7 @@ pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<V
     let view = view(auditor, inventory);
     let options = with_evidence(auditor);
     let trusted = trusted_companions(&view, auditor.kubernetes, &options);
-    Ok(run(auditor, &options, &view, &trusted, &gaps(auditor, &view))?.1.findings)
+    Ok(run(auditor, &options, &view, objects_of(auditor), &trusted, &gaps(auditor, &view))?.1.findings)
 }
 
 pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Examined, BaselineError> {
@@ -48,10 +46,11 @@ pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Ex
     let gaps = gaps(auditor, &view);
     let options = with_evidence(auditor);
     let trusted = trusted_companions(&view, auditor.kubernetes, &options);
-    let (roles, outcomes, companions) = run(auditor, &options, &view, &trusted, &gaps)?;
+    let objects = objects_of(auditor);
+    let (roles, outcomes, companions) = run(auditor, &options, &view, objects, &trusted, &gaps)?;
     let mut controllers = Vec::new();
     if !roles.audits.is_empty() {
-        controllers = role_overview::controllers(&view, evidence_of(auditor), &companions, &options);
+        controllers = role_overview::controllers(&view, (auditor.kubernetes, objects), &companions, &options);
         controllers.extend(trusted.iter().map(role_overview::trusted_role));
     }
     Ok(Examined {
@@ -70,10 +69,12 @@ pub(super) fn role_overview(auditor: &Auditor<'_>, inventory: &Inventory) -> Res
     let view = view(auditor, inventory);
     let options = with_evidence(auditor);
     let roles = crate::aws::roles::audit(&view, &options, &on_nodes(auditor, &view))?;
-    let companions = audited_companions(&view, auditor.kubernetes, objects_of(auditor), &options);
+    let objects = objects_of(auditor);
+    let companions = audited_companions(&view, auditor.kubernetes, objects, &options);
     let trusted = trusted_companions(&view, auditor.kubernetes, &options);
     let gaps = gaps(auditor, &view);
-    Ok(role_overview::overview(&view, evidence_of(auditor), &roles, &companions, &trusted, &options, &gaps))
+    let evidence = (auditor.kubernetes, objects);
+    Ok(role_overview::overview(&view, evidence, &roles, &companions, &trusted, &options, &gaps))
 }
 
 /// Options, with the version of the cloud controller from its image if none is given.
@@ -88,15 +89,12 @@ fn objects_of(auditor: &Auditor<'_>) -> ObjectUse {
     object_use(auditor.kubernetes, listener_use(auditor.kubernetes, auditor.cluster_id))
 }
 
-fn evidence_of<'a>(auditor: &Auditor<'a>) -> (&'a Evidence, ObjectUse) {
-    (auditor.kubernetes, objects_of(auditor))
-}
-
 /// Compares the roles and runs the rules.
 fn run<'v>(
     auditor: &Auditor<'v>,
     options: &RoleAuditOptions,
     view: &'v ClusterView<'v>,
+    objects: ObjectUse,
     trusted: &[TrustedRole<'_>],
     gaps: &[Gap],
 ) -> Result<(RoleAudits<'v>, Outcomes, Vec<AuditedCompanion<'v>>), BaselineError> {
@@ -105,7 +103,7 @@ fn run<'v>(
     let companions = on_nodes(auditor, view);
     let roles =
         if wants_policies { crate::aws::roles::audit(view, options, &companions)? } else { RoleAudits::default() };
-    let companions = audited_companions(view, auditor.kubernetes, objects_of(auditor), options);
+    let companions = audited_companions(view, auditor.kubernetes, objects, options);
     let existing = Existing::new(view, auditor.kubernetes, options.controller_version);
     let context = Context {
         view,

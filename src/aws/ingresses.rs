@@ -64,18 +64,18 @@ impl<'e> AlbIngress<'e> {
         }
     }
 
-    /// Certificates that its class sets, otherwise those that it sets itself; `None` if the parameters of its class
-    /// were not given.
+    /// True if its class or the Ingress itself certainly sets a certificate; it is not certain where the parameters of
+    /// its class were not given.
     /// Source: `pkg/ingress/model_build_listener.go#computeIngressExplicitTLSCertARNs`.
-    fn certificates(&self) -> Option<Vec<&'e str>> {
-        let of_class = match self.parameters {
-            Some(Parameters::Unknown) => return None,
+    fn has_certificate(&self) -> bool {
+        let class_has_one = match self.parameters {
+            Some(Parameters::Unknown) => return false,
             Some(Parameters::Given(parameters)) => {
-                parameters.items(&["spec", "certificateArn"]).filter_map(|item| item.node.as_str()).collect()
+                parameters.items(&["spec", "certificateArn"]).any(|item| item.node.as_str().is_some())
             }
-            None => Vec::new(),
+            None => false,
         };
-        Some(if of_class.is_empty() { self.list("certificate-arn") } else { of_class })
+        class_has_one || !self.list("certificate-arn").is_empty()
     }
 
     /// True if it certainly has an HTTPS listener: one of `listen-ports`, or the default with a certificate.
@@ -83,7 +83,7 @@ impl<'e> AlbIngress<'e> {
     fn has_https(&self) -> bool {
         match self.annotation("listen-ports").filter(|ports| !ports.is_empty()) {
             Some(ports) => ports.contains("\"HTTPS\""),
-            None => self.certificates().is_some_and(|all| !all.is_empty()),
+            None => self.has_certificate(),
         }
     }
 

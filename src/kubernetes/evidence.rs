@@ -42,7 +42,7 @@ pub struct Evidence {
     pub malformed: Vec<Malformed>,
     /// Services, Ingresses and their classes that the API server rejects; they are among the others too.
     pub rejected: Vec<Rejected>,
-    /// Services, Ingresses and their classes without a name; they are among the others too.
+    /// Objects without a name; they are among the others too.
     pub unnamed: Vec<Unnamed>,
     /// Number of documents that were read as written, with their places.
     pub read_as_written: usize,

@@ -145,7 +145,7 @@ pub(crate) fn failures_in_any_account_of_alibaba(
     inventory.accounts = vec![account];
     let view = alibaba::ClusterView::new(&inventory, cluster_id, None, &[]);
     let mut evidence = without_account(evidence);
-    // No Node is no error, and one may be.
+    // A cluster without Nodes causes no error; one with Nodes may.
     evidence.nodes = Some(Vec::new());
     certain_failures_of_alibaba(&view, &evidence, version)
 }

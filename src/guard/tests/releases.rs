@@ -45,11 +45,13 @@ fn read(text: &str) -> Evidence {
 
 /// Tries a release in the place of another one, in the namespace of the Service.
 fn released(before: &str, after: &str) -> Guard {
-    let mut cluster = Cluster::new();
-    cluster.add_network();
-    let evidence = read(&format!("{NETWORK_SERVICE}{CONTROLLER}"));
+    held_with("", before, after)
+}
+
+/// Tries a release in the place of another one, in the namespace `shop` of a cluster with these objects.
+fn replaced(cluster: &Cluster, objects: &Evidence, before: &str, after: &str) -> Guard {
     let manifests = Manifests::new(read(after), "shop", &[]).instead_of(read(before));
-    let auditors = [auditor(&cluster, &evidence)];
+    let auditors = [auditor(cluster, objects)];
     let nothing = plan(&[], &serde_json::json!({}));
     guard(EstateRef::Aws(&cluster.inventory), (&nothing, Some(&manifests)), &auditors, &|_| {}).unwrap()
 }
@@ -77,11 +79,7 @@ fn held_with(metadata: &str, before: &str, after: &str) -> Guard {
     cluster.add_network();
     let held = NETWORK_SERVICE.replace("{team: shop", &format!("{{team: shop{metadata}"));
     assert!(held.contains(metadata));
-    let evidence = read(&format!("{held}{CONTROLLER}"));
-    let manifests = Manifests::new(read(after), "shop", &[]).instead_of(read(before));
-    let auditors = [auditor(&cluster, &evidence)];
-    let nothing = plan(&[], &serde_json::json!({}));
-    guard(EstateRef::Aws(&cluster.inventory), (&nothing, Some(&manifests)), &auditors, &|_| {}).unwrap()
+    replaced(&cluster, &read(&format!("{held}{CONTROLLER}")), before, after)
 }
 
 const KEEP: &str = ", helm.sh/resource-policy: keep";
@@ -98,7 +96,7 @@ fn helm_leaves_hooks_and_what_is_kept() {
     assert_eq!(held_with(", helm.sh/resource-policy: delete", &web(), OTHER).choices.len(), 1);
     let hook = |events: &str| service(&format!(", annotations: {{helm.sh/hook: '{events}'}}"), "LoadBalancer");
     assert_eq!(released(&hook("pre-upgrade"), OTHER).choices.len(), 0);
-    // A hook is no part of the release, and what Helm does not create now is not applied.
+    // A hook does not belong to the release, and what Helm does not create now is not applied.
     assert_eq!(released(&web(), &hook("post-install")).choices.len(), 1);
     assert_eq!(released(OTHER, &hook("test")).objects, ["Service shop/other"]);
     // A Service that both releases have stays, and so does one of another release.
@@ -146,14 +144,7 @@ spec: {{template: {{spec: {{containers: [{{name: c, image: 'public.ecr.aws/eks/a
     );
     let cluster = Cluster::new();
     let evidence = read(&state);
-    let lost = |before: &str, after: &str| {
-        let manifests = Manifests::new(read(after), "shop", &[]).instead_of(read(before));
-        let nothing = plan(&[], &serde_json::json!({}));
-        let auditors = [auditor(&cluster, &evidence)];
-        let guard =
-            guard(EstateRef::Aws(&cluster.inventory), (&nothing, Some(&manifests)), &auditors, &|_| {}).unwrap();
-        guard.choices.len()
-    };
+    let lost = |before: &str, after: &str| replaced(&cluster, &evidence, before, after).choices.len();
     assert_eq!(lost(&ingress("a"), CONTROLLER), 0);
     assert_eq!(lost(&(ingress("a") + &ingress("b")), CONTROLLER), 1);
     assert_eq!(lost(CONTROLLER, &ingress("0")), 0);

@@ -128,7 +128,7 @@ fn ports_of_one_number_share_a_listener_since_2_13() {
     assert_eq!(short(&all), ["53 TLS to 30053 TCP*"]);
 }
 
-/// What the Service asks for is known where the controller stops for another reason.
+/// The listeners of a Service are known where the controller stops for another reason.
 #[test]
 fn an_error_about_subnets_leaves_the_listeners() {
     for (controller, version, kind) in
