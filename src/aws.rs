@@ -18,6 +18,7 @@ pub(crate) mod node_rights;
 pub(crate) mod role_overview;
 pub(crate) mod roles;
 pub(crate) mod scaling_groups;
+pub(crate) mod template_copies;
 pub(crate) mod topology;
 pub(crate) mod trusted_companions;
 pub(crate) mod view;

@@ -42,11 +42,12 @@ pub mod inventory {
         Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, ElasticIp, IngressPermission,
         InlinePolicy, Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses,
         Inventory, LaunchSettings, LaunchTemplate, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing,
-        ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, NetworkLimits, Region, Role, Route,
-        RouteTable, RuleSource, SecurityGroup, Subnet, TargetGroup, TargetHealth, TemplateReference, TemplateVersion,
-        Volume, Vpc,
+        ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, NetworkLimits, NotInherited, Region, Role,
+        Route, RouteTable, RuleSource, SecurityGroup, Subnet, TargetGroup, TargetHealth, TemplateReference,
+        TemplateVersion, Volume, Vpc,
     };
     pub use crate::inventory::{Gap, Provider, Read, Storage, Tag, to_json};
+    pub use crate::tags::TagSpecification;
 }
 pub mod journal {
     pub use crate::fix::journal::{Journal, Outcome};
@@ -65,8 +66,9 @@ pub mod nodes {
 }
 pub mod permissions {
     pub use crate::permissions::{
-        FIX, FIX_ALIBABA, FixLimits, LEFTOVERS, Permission, SCAN, SCAN_ALIBABA, fix_policy, fix_policy_alibaba,
-        leftovers_policy, organization_policy, organization_policy_alibaba, scan_policy, scan_policy_alibaba,
+        FIX, FIX_ALIBABA, FixLimits, LAUNCH_TEMPLATES, LEFTOVERS, Permission, SCAN, SCAN_ALIBABA, fix_policy,
+        fix_policy_alibaba, launch_templates_policy, leftovers_policy, organization_policy,
+        organization_policy_alibaba, scan_policy, scan_policy_alibaba,
     };
 }
 pub mod plan {
@@ -119,7 +121,7 @@ pub mod target {
     pub use crate::target::{Shard, Target};
 }
 pub mod transition {
-    pub use crate::transition::{Attribute, Operation, Transition, Value};
+    pub use crate::transition::{Attribute, Operation, TemplateAlias, Transition, Value};
 }
 pub mod view {
     pub use crate::aws::view::{ClusterView, Evidence};

@@ -6,7 +6,10 @@ mod kubernetes;
 
 pub(crate) use alibaba::ReadsAlibaba;
 pub use alibaba::{FIX_ALIBABA, SCAN_ALIBABA, fix_policy_alibaba, organization_policy_alibaba, scan_policy_alibaba};
-pub use aws::{FIX, LEFTOVERS, SCAN, fix_policy, leftovers_policy, organization_policy, scan_policy};
+pub use aws::{
+    FIX, LAUNCH_TEMPLATES, LEFTOVERS, SCAN, fix_policy, launch_templates_policy, leftovers_policy, organization_policy,
+    scan_policy,
+};
 pub(crate) use aws::{MULTI_ACCOUNT, WHY, why_policy};
 pub(crate) use kubernetes::{WHY as WHY_KUBERNETES, kubernetes_roles};
 

@@ -19,6 +19,22 @@ pub struct Tag {
     pub value: String,
 }
 
+/// Tags for the resources of one type that a launch creates.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TagSpecification {
+    /// `instance`, `volume`, `network-interface`, …
+    pub resource_type: String,
+    /// Sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+impl TagSpecification {
+    /// The type of the instances themselves.
+    pub const INSTANCE: &'static str = "instance";
+}
+
 /// Maximum number of tags on an EC2 resource; tags that AWS sets itself (`aws:…`) do not count. Source: Amazon EC2 User
 /// Guide, "Tag restrictions".
 pub(crate) const QUOTA: usize = 50;

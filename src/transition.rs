@@ -14,6 +14,7 @@ mod call;
 mod command;
 mod further;
 mod stage;
+pub(crate) mod tag_specifications;
 
 pub(crate) use aliyun::policy_name;
 pub(crate) use call::Call;
@@ -90,6 +91,9 @@ pub enum Attribute {
     Tag { key: String },
     /// A tag of an Auto Scaling group, with the flag that new instances get it.
     GroupTag { key: String },
+    /// All tags that a launch template gives to what it creates: its versions do not change, so that a new one is made from
+    /// the one of an alias.
+    TemplateTags { version: TemplateAlias },
     /// An option of the instance metadata service.
     MetadataOption { option: MetadataOption },
     /// A DNS attribute of a VPC.
@@ -109,6 +113,28 @@ pub enum Attribute {
     Resource {},
     /// An inbound rule of a security group. Its value is the description of the rule.
     IngressRule { rule: IngressRule },
+}
+
+/// A name of a version of a launch template that moves, spelled as in the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum TemplateAlias {
+    /// The version that was made last.
+    #[serde(rename = "$Latest")]
+    Latest,
+    /// The default version, which a new one replaces only by a call of its own.
+    #[serde(rename = "$Default")]
+    Default,
+}
+
+impl TemplateAlias {
+    /// Its name in the API.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Latest => "$Latest",
+            Self::Default => "$Default",
+        }
+    }
 }
 
 /// An inbound rule with one source.
@@ -294,6 +320,7 @@ impl Attribute {
     pub fn parse(&self, text: &str) -> Option<Value> {
         match self {
             Self::Tag { .. } | Self::IngressRule { .. } => Some(Value::Text(text.to_owned())),
+            Self::TemplateTags { .. } => tag_specifications::parse(text).map(|_| Value::Text(text.to_owned())),
             Self::Resource {} => Some(Value::Resource(text.to_owned())),
             Self::GroupTag { .. } => PROPAGATES.iter().find_map(|(end, propagates)| {
                 let value = text.strip_suffix(end)?.to_owned();
@@ -322,6 +349,7 @@ impl Attribute {
         match self {
             Self::Tag { .. } | Self::IngressRule { .. } => "any text",
             Self::Resource {} => "a description as JSON",
+            Self::TemplateTags { .. } => "tag specifications as sorted JSON",
             Self::GroupTag { .. } => "any text with ` (propagates)` or ` (does not propagate)`",
             Self::MetadataOption { option: MetadataOption::HttpPutResponseHopLimit } => "a number",
             Self::MetadataOption { .. } => "`enabled` or `disabled`",
@@ -347,6 +375,7 @@ impl Attribute {
                 | Self::InlinePolicy { .. }
                 | Self::Resource {}
                 | Self::GroupTag { .. }
+                | Self::TemplateTags { .. }
                 | Self::IngressRule { .. } => false,
             };
         }
@@ -361,6 +390,7 @@ impl Attribute {
             }
             Self::IngressRule { .. } => kind == ResourceKind::SecurityGroup,
             Self::GroupTag { .. } => kind == ResourceKind::AutoScalingGroup,
+            Self::TemplateTags { .. } => kind == ResourceKind::LaunchTemplate,
         }
     }
 
@@ -372,6 +402,7 @@ impl Attribute {
             Self::MetadataOption { option } => option.name().to_owned(),
             Self::VpcAttribute { attribute } => attribute.name().to_owned(),
             Self::SourceDestCheck {} => "source-dest-check".to_owned(),
+            Self::TemplateTags { version } => format!("tags of {}", version.name()),
             Self::InlinePolicy { name } => format!("inline policy {name}"),
             Self::ManagedPolicy {} => "document".to_owned(),
             Self::AttachedPolicy { policy_arn } => format!("attached policy {policy_arn}"),
@@ -387,6 +418,7 @@ impl Attribute {
             Self::InlinePolicy { .. } | Self::ManagedPolicy {} | Self::AttachedPolicy { .. } => true,
             Self::Tag { .. }
             | Self::GroupTag { .. }
+            | Self::TemplateTags { .. }
             | Self::MetadataOption { .. }
             | Self::VpcAttribute { .. }
             | Self::SourceDestCheck {}
@@ -432,6 +464,7 @@ impl Transition {
             (Attribute::Tag { .. }, _, None) => Operation::DeleteTags,
             (Attribute::GroupTag { .. }, _, Some(_)) => Operation::CreateOrUpdateGroupTags,
             (Attribute::GroupTag { .. }, _, None) => Operation::DeleteGroupTags,
+            (Attribute::TemplateTags { .. }, ..) => Operation::CreateLaunchTemplateVersion,
             (Attribute::MetadataOption { .. }, ..) => Operation::ModifyInstanceMetadataOptions,
             (Attribute::VpcAttribute { .. }, ..) => Operation::ModifyVpcAttribute,
             (Attribute::SourceDestCheck {}, ..) => Operation::ModifyInstanceAttribute,
@@ -476,6 +509,7 @@ impl Transition {
         match &self.attribute {
             Attribute::Tag { key } => Some((key, self.new.as_ref())),
             Attribute::GroupTag { .. }
+            | Attribute::TemplateTags { .. }
             | Attribute::MetadataOption { .. }
             | Attribute::VpcAttribute { .. }
             | Attribute::SourceDestCheck {}

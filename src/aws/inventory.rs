@@ -26,9 +26,10 @@ pub use network::{
     Subnet, Vpc,
 };
 pub use scaling::{
-    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, TemplateReference, TemplateVersion,
+    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, NotInherited, TemplateReference,
+    TemplateVersion,
 };
-pub(crate) use scaling::{attached, template_groups};
+pub(crate) use scaling::{attached, template_groups, template_tags};
 #[cfg(feature = "aws")]
 pub(crate) use unlisted::{unlisted, unlisted_of_launches};
 
@@ -321,6 +322,12 @@ impl Region {
                 template.versions.dedup_by_key(|version| version.number);
                 for version in &mut template.versions {
                     version.instance_tags.sort();
+                    if let Some(NotInherited { other_tags, .. }) = &mut version.not_inherited {
+                        for one in other_tags.iter_mut() {
+                            one.tags.sort();
+                        }
+                        other_tags.sort();
+                    }
                     if let Some(groups) = &mut version.security_groups {
                         groups.sort();
                     }

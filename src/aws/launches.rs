@@ -4,6 +4,7 @@
 //! options" (template, then account, then image).
 
 use crate::inventory::Tag;
+use crate::transition::TemplateAlias;
 
 use super::{
     AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, Region, TemplateReference,
@@ -25,6 +26,8 @@ pub(crate) enum Launch<'a> {
 pub(crate) struct NextInstance<'a> {
     pub(crate) template: &'a LaunchTemplate,
     pub(crate) version: &'a TemplateVersion,
+    /// The name by which the group uses the version; absent for a number.
+    pub(crate) alias: Option<TemplateAlias>,
     /// Tags of the group that propagate, and those of the template.
     pub(crate) tags: Vec<Tag>,
     /// Options of the metadata service; a key that neither template nor account sets is absent.
@@ -88,7 +91,8 @@ pub(super) fn launches<'a>(
         }
         match find_version(templates, reference) {
             NamedVersion::Held(template, version) => {
-                Launch::Known(next_instance(template, version, &of_group, region.metadata_defaults.as_ref()))
+                let next = next_instance(template, version, &of_group, region.metadata_defaults.as_ref());
+                Launch::Known(NextInstance { alias: alias(reference), ..next })
             }
             NamedVersion::Missing => Launch::Missing(reference),
             NamedVersion::NotRead => Launch::Unknown(reference),
@@ -115,6 +119,14 @@ pub(super) fn find_template<'a>(
     templates.iter().find(is_it)
 }
 
+/// The name by which a reference names its version; `None` for a number.
+fn alias(reference: &TemplateReference) -> Option<TemplateAlias> {
+    match reference.version.as_deref() {
+        None | Some("") => Some(TemplateAlias::Default),
+        Some(name) => [TemplateAlias::Default, TemplateAlias::Latest].into_iter().find(|alias| alias.name() == name),
+    }
+}
+
 /// The version that a reference names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NamedVersion<'a> {
@@ -126,10 +138,10 @@ pub(crate) enum NamedVersion<'a> {
 
 pub(crate) fn find_version<'a>(templates: &'a [LaunchTemplate], reference: &TemplateReference) -> NamedVersion<'a> {
     let Some(template) = find_template(templates, reference) else { return NamedVersion::Missing };
-    let number = match reference.version.as_deref() {
-        None | Some("" | "$Default") => Some(template.default_version),
-        Some("$Latest") => Some(template.latest_version),
-        Some(number) => number.parse().ok(),
+    let number = match (alias(reference), reference.version.as_deref()) {
+        (Some(TemplateAlias::Default), _) => Some(template.default_version),
+        (Some(TemplateAlias::Latest), _) => Some(template.latest_version),
+        (None, number) => number.and_then(|number| number.parse().ok()),
     };
     match template.versions.iter().find(|version| Some(version.number) == number) {
         Some(version) => NamedVersion::Held(template, version),
@@ -153,6 +165,7 @@ fn next_instance<'a>(
     NextInstance {
         template,
         version,
+        alias: None,
         tags: of_group.iter().cloned().chain(of_template).collect(),
         metadata: MetadataOptions {
             http_endpoint: of_version.http_endpoint.or(of_account.http_endpoint),

@@ -265,6 +265,34 @@ pub static FIX: &[Permission] = &[
     },
 ];
 
+/// Calls for new versions of launch templates, in addition to those of a scan, sorted by name.
+pub static LAUNCH_TEMPLATES: &[Permission] = &[
+    Permission {
+        action: "ec2:CreateLaunchTemplateVersion",
+        purpose: "makes a version with other tags, and undoes that by another one",
+        without: Some("tags of launch templates"),
+    },
+    Permission {
+        action: "ec2:ModifyLaunchTemplate",
+        purpose: "makes it the default version",
+        without: Some("tags of default versions"),
+    },
+];
+
+/// The policy for new versions of launch templates. No condition of IAM limits what a version contains: whoever has these
+/// rights can run commands on the instances that it launches.
+#[must_use]
+pub fn launch_templates_policy(limits: &FixLimits) -> String {
+    let partition = limits.partition.as_str();
+    let account = limits.account_id.as_deref().unwrap_or("*");
+    let actions: Vec<&str> = LAUNCH_TEMPLATES.iter().map(|permission| permission.action).collect();
+    let versions = json!({
+        "Sid": "TagauditLaunchTemplates", "Effect": "Allow", "Action": actions,
+        "Resource": format!("arn:{partition}:ec2:*:{account}:launch-template/*")
+    });
+    document(&[scan_statement(), versions])
+}
+
 /// Calls for deleting what controllers left behind, in addition to those of a scan, sorted by name.
 pub static LEFTOVERS: &[Permission] = &[
     Permission {

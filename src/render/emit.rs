@@ -150,6 +150,7 @@ fn terraform(plan: &Plan) -> String {
                 Attribute::MetadataOption { .. }
                 | Attribute::VpcAttribute { .. }
                 | Attribute::SourceDestCheck {}
+                | Attribute::TemplateTags { .. }
                 | Attribute::Resource {}
                 | Attribute::IngressRule { .. },
                 _,
@@ -185,6 +186,9 @@ fn by_hand(transition: &Transition) -> String {
             format!("set the tag {} to {}", json!(key), json!(new))
         }
         Attribute::GroupTag { key } => format!("remove the tag {}", json!(key)),
+        Attribute::TemplateTags { version } => {
+            format!("make a new version of {} with the tag specifications {new}", version.name())
+        }
         Attribute::Resource {} => "delete it; nothing restores it".to_owned(),
         Attribute::IngressRule { rule } if transition.new.is_some() => format!("add the inbound rule {rule}"),
         Attribute::IngressRule { rule } => format!("remove the inbound rule {rule}"),
@@ -258,7 +262,14 @@ fn cloudformation(plan: &Plan) -> String {
                 let value = value.parse::<i32>().map_or_else(|_| json!(value), |number| json!(number));
                 fragment.metadata_options.insert(option.property().to_owned(), value);
             }
-            (_, None) | (Attribute::GroupTag { .. } | Attribute::Resource {} | Attribute::IngressRule { .. }, _) => {
+            (_, None)
+            | (
+                Attribute::GroupTag { .. }
+                | Attribute::TemplateTags { .. }
+                | Attribute::Resource {}
+                | Attribute::IngressRule { .. },
+                _,
+            ) => {
                 comment(&mut page, &by_hand(&change.transition));
             }
         }

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use crate::finding::Applicability;
 use crate::fix::plan::{DryRunAnswer, Kind, Plan, PlannedChange, SkipReason, Skipped, own_actions};
 use crate::inventory::Provider;
+use crate::tags::TagSpecification;
 use crate::text;
-use crate::transition::{Transition, Value};
+use crate::transition::{Attribute, Transition, Value, tag_specifications};
 
 use super::style::Painter;
 
@@ -96,11 +97,18 @@ fn line(page: &mut String, change: &PlannedChange, painter: Painter) {
         (None, None) => label,
         (None, Some(new)) => painter.good(&format!("    + {label} = {}", shown(new))),
         (Some(old), None) => painter.bad(&format!("    - {label} = {}", shown(old))),
+        (Some(_), Some(_)) if matches!(attribute, Attribute::TemplateTags { .. }) => {
+            painter.warn(&format!("    ~ {label}, as a new version"))
+        }
         (Some(old), Some(new)) => painter.warn(&format!("    ~ {label} = {} -> {}", shown(old), shown(new))),
     };
     let _ = writeln!(page, "{line}");
     let document = |value: &Option<Value>| value.as_ref().and_then(Value::document).map(str::to_owned);
-    for (sign, action) in policy_diff(target.provider, document(old).as_deref(), document(new).as_deref()) {
+    let mut parts = policy_diff(target.provider, document(old).as_deref(), document(new).as_deref());
+    if let Attribute::TemplateTags { .. } = attribute {
+        parts.extend(tag_diff(old.as_ref(), new.as_ref()));
+    }
+    for (sign, action) in parts {
         let text = format!("        {sign} {}", text::printable(&action));
         let _ = writeln!(page, "{}", if sign == '+' { painter.good(&text) } else { painter.bad(&text) });
     }
@@ -125,6 +133,21 @@ fn policy_diff(provider: Provider, old: Option<&str>, new: Option<&str>) -> Vec<
     let (old, new) = (actions(old), actions(new));
     let added = new.iter().filter(|action| !old.contains(action)).map(|action| ('+', action.clone()));
     let gone = old.iter().filter(|action| !new.contains(action)).map(|action| ('-', action.clone()));
+    added.chain(gone).collect()
+}
+
+/// Tags that a launch template gains and loses.
+fn tag_diff(old: Option<&Value>, new: Option<&Value>) -> Vec<(char, String)> {
+    let tags = |value: Option<&Value>| -> Vec<String> {
+        let all = value.and_then(|value| tag_specifications::parse(&value.to_string())).unwrap_or_default();
+        let shown = |one: &TagSpecification| -> Vec<String> {
+            one.tags.iter().map(|tag| format!("{} tag {} = {}", one.resource_type, tag.key, tag.value)).collect()
+        };
+        all.iter().flat_map(shown).collect()
+    };
+    let (old, new) = (tags(old), tags(new));
+    let added = new.iter().filter(|tag| !old.contains(tag)).map(|tag| ('+', tag.clone()));
+    let gone = old.iter().filter(|tag| !new.contains(tag)).map(|tag| ('-', tag.clone()));
     added.chain(gone).collect()
 }
 

@@ -21,6 +21,7 @@ pub(super) fn operation(transition: &Transition) -> Operation {
             | Attribute::VpcAttribute { .. }
             | Attribute::SourceDestCheck {}
             | Attribute::GroupTag { .. }
+            | Attribute::TemplateTags { .. }
             | Attribute::Resource {}
             | Attribute::IngressRule { .. },
             _,
@@ -32,6 +33,7 @@ pub(super) fn operation(transition: &Transition) -> Operation {
             | Attribute::VpcAttribute { .. }
             | Attribute::SourceDestCheck {}
             | Attribute::GroupTag { .. }
+            | Attribute::TemplateTags { .. }
             | Attribute::Resource {}
             | Attribute::IngressRule { .. },
             _,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{IngressRule, MetadataOption, VpcAttribute};
+use super::{IngressRule, MetadataOption, TemplateAlias, VpcAttribute};
 
 /// For each operation its name and the IAM or RAM action that it needs.
 macro_rules! operations {
@@ -35,9 +35,11 @@ macro_rules! operations {
 operations! {
     CreateOrUpdateGroupTags = "autoscaling:CreateOrUpdateTags";
     DeleteGroupTags = "autoscaling:DeleteTags";
+    CreateLaunchTemplateVersion = "ec2:CreateLaunchTemplateVersion";
     CreateTags = "ec2:CreateTags";
     DeleteTags = "ec2:DeleteTags";
     ModifyInstanceMetadataOptions = "ec2:ModifyInstanceMetadataOptions";
+    ModifyLaunchTemplate = "ec2:ModifyLaunchTemplate";
     ModifyVpcAttribute = "ec2:ModifyVpcAttribute";
     ModifyInstanceAttribute = "ec2:ModifyInstanceAttribute";
     DeleteSecurityGroup = "ec2:DeleteSecurityGroup";
@@ -117,6 +119,19 @@ pub enum Call {
         resource: String,
         /// Tag key.
         key: String,
+    },
+    /// Makes a new version of a launch template, with other tags than the version that it is based on.
+    #[serde(rename = "ec2:CreateLaunchTemplateVersion")]
+    CreateLaunchTemplateVersion {
+        /// Region of the template.
+        region: String,
+        /// Id of the template.
+        resource: String,
+        /// The version that it is based on. A new version of the default becomes the default, by
+        /// `ec2:ModifyLaunchTemplate`.
+        source_version: TemplateAlias,
+        /// All tag specifications of the new version, as JSON.
+        tag_specifications: String,
     },
     /// Changes one metadata option.
     #[serde(rename = "ec2:ModifyInstanceMetadataOptions")]

@@ -66,6 +66,12 @@ impl Call {
                     _ => Self::DeleteGroupTags { region, resource: id, key },
                 }
             }
+            Attribute::TemplateTags { version } => Self::CreateLaunchTemplateVersion {
+                region,
+                resource: id,
+                source_version: *version,
+                tag_specifications: text(new),
+            },
             Attribute::MetadataOption { option } => {
                 Self::ModifyInstanceMetadataOptions { region, resources: vec![id], option: *option, value: text(new) }
             }
@@ -135,6 +141,7 @@ impl Call {
             | Self::DetachRolePolicy { .. }
             | Self::CreateOrUpdateGroupTags { .. }
             | Self::DeleteGroupTags { .. }
+            | Self::CreateLaunchTemplateVersion { .. }
             | Self::DeleteLoadBalancer { .. }
             | Self::DeleteTargetGroup { .. }
             | Self::DeleteSecurityGroup { .. }
@@ -248,6 +255,9 @@ impl Call {
             | Self::DeleteSecurityGroup { .. }
             | Self::RevokeSecurityGroupIngress { .. }
             | Self::AuthorizeSecurityGroupIngress { .. } => vec![further::arguments(self)],
+            Self::CreateLaunchTemplateVersion { region, resource, source_version, tag_specifications } => {
+                further::new_template_version(region, resource, *source_version, tag_specifications)
+            }
             Self::EcsTagResources { .. }
             | Self::EcsUntagResources { .. }
             | Self::RamCreatePolicy { .. }
@@ -287,7 +297,7 @@ pub(crate) fn managed_policy_path(arn: &str) -> (String, &str) {
 mod tests {
     use super::*;
     use crate::resource::{ResourceKey, ResourceKind};
-    use crate::transition::Target;
+    use crate::transition::{Target, TemplateAlias};
 
     fn tag(id: &str, key: &str) -> Transition {
         let target = Target::ec2("us-east-1", ResourceKey::new(ResourceKind::Instance, id));
@@ -300,6 +310,23 @@ mod tests {
         let words = shell_words::split(&call.commands()[0]).unwrap();
         let tags: serde_json::Value = serde_json::from_str(words.last().unwrap()).unwrap();
         assert_eq!(tags[0]["Key"], "kubernetes.io/cluster/a'; rm -rf $(HOME)");
+    }
+
+    /// The new version of the default needs a second command. The data are one argument, whatever the tags are.
+    #[test]
+    fn a_new_version_of_a_template_is_one_command_or_two() {
+        let target = Target::ec2("us-east-1", ResourceKey::new(ResourceKind::LaunchTemplate, "lt-1"));
+        let tags = r#"[{"ResourceType":"instance","Tags":[{"Key":"a","Value":"it's $(HOME)"}]}]"#;
+        for (version, number) in [(TemplateAlias::Latest, 1), (TemplateAlias::Default, 2)] {
+            let attribute = Attribute::TemplateTags { version };
+            let made = Transition::set(target.clone(), attribute, Value::Text(tags.to_owned()));
+            let commands = Call::from_transition(&made).commands();
+            assert_eq!(commands.len(), number);
+            let words = shell_words::split(&commands[0]).unwrap();
+            assert_eq!(words[6..9], ["lt-1", "--source-version", version.name()].map(str::to_owned));
+            let data: serde_json::Value = serde_json::from_str(words.last().unwrap()).unwrap();
+            assert_eq!(data["TagSpecifications"].to_string(), tags);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Commands of Auto Scaling, Elastic Load Balancing and security groups.
 
 use super::call::Call;
-use super::{IngressRule, SourceKind};
+use super::{IngressRule, SourceKind, TemplateAlias};
 use crate::text;
 
 /// The words of the command of such a call; none for another call.
@@ -45,6 +45,24 @@ pub(super) fn arguments(call: &Call) -> Vec<String> {
             words("ec2", "authorize-security-group-ingress", region, &arguments)
         }
         _ => Vec::new(),
+    }
+}
+
+/// The words of the commands that make a new version of a launch template: a new version of the default has to become the
+/// default as well.
+pub(super) fn new_template_version(region: &str, id: &str, source: TemplateAlias, tags: &str) -> Vec<Vec<String>> {
+    let words = |verb: &str, arguments: &[&str]| -> Vec<String> {
+        let command = ["aws", "ec2", verb, "--region", region, "--launch-template-id", id];
+        command.iter().chain(arguments).map(|word| (*word).to_owned()).collect()
+    };
+    let data = format!("{{\"TagSpecifications\":{tags}}}");
+    let arguments = ["--source-version", source.name(), "--launch-template-data", &data];
+    let create = words("create-launch-template-version", &arguments);
+    match source {
+        TemplateAlias::Latest => vec![create],
+        TemplateAlias::Default => {
+            vec![create, words("modify-launch-template", &["--default-version", TemplateAlias::Latest.name()])]
+        }
     }
 }
 

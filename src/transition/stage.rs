@@ -16,7 +16,7 @@ impl Transition {
                 if *value == Value::State(State::Enabled) { 4 } else { 0 }
             }
             (Attribute::Tag { .. } | Attribute::GroupTag { .. } | Attribute::IngressRule { .. }, Some(_)) => 1,
-            (Attribute::Tag { .. } | Attribute::GroupTag { .. }, None) => 2,
+            (Attribute::Tag { .. } | Attribute::GroupTag { .. }, None) | (Attribute::TemplateTags { .. }, _) => 2,
             // Host names need DNS support: enabled after it, disabled before it.
             (Attribute::VpcAttribute { attribute }, Some(value)) => {
                 if (*attribute == VpcAttribute::EnableDnsSupport) == (*value == Value::Switch(true)) { 3 } else { 4 }

@@ -40,6 +40,8 @@ mod documents;
 mod false_alarms;
 #[cfg(feature = "aws")]
 mod fix;
+#[cfg(feature = "aws")]
+mod fix_templates;
 mod fix_worlds;
 mod fixtures;
 mod fleet;

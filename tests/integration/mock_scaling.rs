@@ -1,11 +1,15 @@
 //! The answers of the mock about Auto Scaling groups, launch templates and account defaults.
 
+use std::collections::BTreeMap;
+
 use tagaudit::internals::inventory::{
-    AutoScalingGroup, LaunchTemplate, MetadataOptions, Region, TemplateReference, TemplateVersion,
+    AutoScalingGroup, LaunchTemplate, MetadataOptions, NotInherited, Region, Tag, TagSpecification, TemplateReference,
+    TemplateVersion,
 };
 
 use super::mock::{Context, Fault, Page, Refusal, refuse};
 use super::mock_answers::{element, envelope, items, members, optional, tag_set, wrapped};
+use super::mock_writes::Effect;
 
 /// Amazon EC2 Auto Scaling: the groups of a region.
 pub(crate) fn autoscaling(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
@@ -104,8 +108,11 @@ fn template_version(template: &LaunchTemplate, version: &TemplateVersion) -> Str
         format!("<iamInstanceProfile>{}</iamInstanceProfile>", element(name, profile))
     });
     let options = version.metadata_options.as_ref().map(options);
-    let data = items("tagSpecificationSet", [&version.instance_tags], |tags| {
-        element("resourceType", "instance") + &tag_set(tags)
+    let others = version.not_inherited.iter().flat_map(|one| &one.other_tags);
+    let others = others.map(|one| (one.resource_type.as_str(), &one.tags));
+    let of_instances = Some(("instance", &version.instance_tags)).filter(|(_, tags)| !tags.is_empty());
+    let data = items("tagSpecificationSet", of_instances.into_iter().chain(others), |(kind, tags)| {
+        element("resourceType", kind) + &tag_set(tags)
     }) + &wrapped("securityGroupIdSet", "item", &groups)
         + &profile.unwrap_or_default()
         + &options.map(|options| format!("<metadataOptions>{options}</metadataOptions>")).unwrap_or_default();
@@ -133,4 +140,78 @@ pub(crate) fn metadata_defaults(action: &str, region: &Region, context: &Context
     let enforced = defaults.tokens_enforced.then_some("enabled");
     let level = options(&defaults.options) + &optional("httpTokensEnforced", enforced);
     Ok(envelope("ec2", action, &format!("<accountLevel>{level}</accountLevel>")))
+}
+
+/// Makes a version: it inherits everything but the tag specifications, which replace those of its source.
+pub(crate) fn create_version(
+    region: &mut Region,
+    parameters: &BTreeMap<String, String>,
+) -> Result<(String, Vec<Effect>), Refusal> {
+    let id = parameters.get("LaunchTemplateId").cloned().unwrap_or_default();
+    let template = template_mut(region, &id)?;
+    let source = match parameters.get("SourceVersion").map(String::as_str) {
+        Some("$Latest") => template.latest_version,
+        Some("$Default") => template.default_version,
+        other => return refuse(400, "InvalidLaunchTemplateId.VersionNotFound", &format!("{other:?}")),
+    };
+    let source = template.versions.iter().find(|version| version.number == source).unwrap().clone();
+    let stated = |specification: usize, rest: &str| {
+        let name = format!("LaunchTemplateData.TagSpecification.{specification}.{rest}");
+        parameters.get(&name).cloned()
+    };
+    let (mut instance_tags, mut other_tags) = (Vec::new(), Vec::new());
+    for at in 1.. {
+        let Some(resource_type) = stated(at, "ResourceType") else { break };
+        let tag = |index: usize| {
+            let key = stated(at, &format!("Tag.{index}.Key"))?;
+            Some(Tag { key, value: stated(at, &format!("Tag.{index}.Value")).unwrap_or_default() })
+        };
+        let tags: Vec<Tag> = (1..).map_while(tag).collect();
+        if tags.is_empty() {
+            return refuse(400, "InvalidParameterValue", "Tag specification must have at least one tag");
+        }
+        if resource_type == "instance" {
+            instance_tags = tags;
+        } else {
+            other_tags.push(TagSpecification { resource_type, tags });
+        }
+    }
+    if parameters.get("DryRun").is_some_and(|value| value == "true") {
+        return refuse(412, "DryRunOperation", "Request would have succeeded, but DryRun flag is set.");
+    }
+    let number = template.latest_version + 1;
+    template.latest_version = number;
+    let not_inherited = Some(NotInherited { other_tags, names_snapshots: false });
+    template.versions.push(TemplateVersion { number, instance_tags, not_inherited, ..source });
+    let answer = element("launchTemplateId", &id) + &element("versionNumber", &number.to_string());
+    let effect = (format!("{id} version"), Some(number.to_string()));
+    Ok((format!("<launchTemplateVersion>{answer}</launchTemplateVersion>"), vec![effect]))
+}
+
+/// Makes a version the default.
+pub(crate) fn set_default(
+    region: &mut Region,
+    parameters: &BTreeMap<String, String>,
+) -> Result<(String, Vec<Effect>), Refusal> {
+    let id = parameters.get("LaunchTemplateId").cloned().unwrap_or_default();
+    let template = template_mut(region, &id)?;
+    let number = match parameters.get("SetDefaultVersion").map(String::as_str) {
+        Some("$Latest") => template.latest_version,
+        number => number.unwrap_or_default().parse().unwrap_or_default(),
+    };
+    if template.versions.iter().all(|version| version.number != number) {
+        return refuse(400, "InvalidLaunchTemplateId.VersionNotFound", "Could not find launch template version");
+    }
+    if parameters.get("DryRun").is_some_and(|value| value == "true") {
+        return refuse(412, "DryRunOperation", "Request would have succeeded, but DryRun flag is set.");
+    }
+    template.default_version = number;
+    Ok((String::new(), vec![(format!("{id} default"), Some(number.to_string()))]))
+}
+
+fn template_mut<'r>(region: &'r mut Region, id: &str) -> Result<&'r mut LaunchTemplate, Refusal> {
+    match region.launch_templates.iter_mut().flatten().find(|template| template.id == id) {
+        Some(template) => Ok(template),
+        None => refuse(400, "InvalidLaunchTemplateId.NotFound", "The specified launch template does not exist."),
+    }
 }

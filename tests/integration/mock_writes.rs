@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use tagaudit::internals::inventory::{Account, InlinePolicy, Inventory, ManagedPolicy, Region, Tag};
 
 use super::mock::{Refusal, refuse};
+use super::mock_scaling;
 
 /// A value that a write changed: what it was made on, and the value afterwards.
 pub(crate) type Effect = (String, Option<String>);
@@ -72,12 +73,26 @@ impl Write<'_> {
             "ModifyInstanceMetadataOptions" => self.metadata_options(),
             "ModifyInstanceAttribute" => self.instance_attribute(),
             "ModifyVpcAttribute" => self.vpc_attribute(),
+            "CreateLaunchTemplateVersion" | "ModifyLaunchTemplate" => self.launch_template(action),
             "PutRolePolicy" | "DeleteRolePolicy" => self.role_policy(action),
             "AttachRolePolicy" | "DetachRolePolicy" => self.attachment(action),
             "CreatePolicy" | "DeletePolicy" => self.managed_policy(action),
             "CreatePolicyVersion" | "DeletePolicyVersion" | "SetDefaultPolicyVersion" => self.policy_version(action),
             _ => refuse(400, "InvalidAction", &format!("The action {action} is not valid for this web service.")),
         }
+    }
+
+    fn launch_template(&mut self, action: &str) -> Result<String, Refusal> {
+        let stems = ["ClientToken", "LaunchTemplateId", "SourceVersion", "LaunchTemplateData", "SetDefaultVersion"];
+        self.only(&stems)?;
+        let parameters = self.parameters;
+        let region = self.region()?;
+        let (answer, effects) = match action {
+            "CreateLaunchTemplateVersion" => mock_scaling::create_version(region, parameters)?,
+            _ => mock_scaling::set_default(region, parameters)?,
+        };
+        self.effects.extend(effects);
+        Ok(answer)
     }
 
     fn dry_run(&self) -> Result<(), Refusal> {

@@ -191,6 +191,12 @@ fn the_tables_and_the_policies_name_the_same_actions() {
     assert_eq!(fix, scan.into_iter().chain(named(permissions::FIX)).collect());
     let leftovers = actions(&permissions::leftovers_policy(&limits("bravo", &[])));
     assert_eq!(leftovers, named(permissions::SCAN).into_iter().chain(named(permissions::LEFTOVERS)).collect());
+    let templates = actions(&permissions::launch_templates_policy(&limits("bravo", &[])));
+    assert_eq!(
+        templates,
+        named(permissions::SCAN).into_iter().chain(named(permissions::LAUNCH_TEMPLATES)).collect(),
+        "apart from the other fixes"
+    );
     let roles = ["acs:ram::1234567890123456:role/k8s".to_owned()];
     let limits = FixLimits { roles: roles.to_vec(), ..FixLimits::default() };
     let of_ram = |policy: &str| -> std::collections::BTreeSet<String> {

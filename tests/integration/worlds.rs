@@ -9,8 +9,8 @@ use tagaudit::internals::inventory::{
     Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy,
     Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory,
     LaunchSettings, LaunchTemplate, LoadBalancing, ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface,
-    NetworkLimits, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Storage, Subnet, Tag,
-    TemplateReference, TemplateVersion, Volume, Vpc,
+    NetworkLimits, NotInherited, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Storage,
+    Subnet, Tag, TemplateReference, TemplateVersion, Volume, Vpc,
 };
 
 use crate::started_nodes::{ENDING_SERVER, EXTERNAL_AGENT, EXTERNAL_SERVER, started_with};
@@ -163,6 +163,7 @@ fn groups_of(region: &Region, account_id: &str) -> (Vec<AutoScalingGroup>, Vec<L
                 security_groups: (!first.security_groups.is_empty()).then(|| first.security_groups.clone()),
                 instance_profile: first.instance_profile_arn.clone(),
                 metadata_options: first.metadata_options.clone(),
+                not_inherited: Some(NotInherited::default()),
             }],
         });
     }

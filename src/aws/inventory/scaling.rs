@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::MetadataOptions;
-use crate::tags::Tag;
+use crate::tags::{Tag, TagSpecification};
 
 /// An Auto Scaling group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +102,29 @@ pub struct TemplateVersion {
     /// Options of the metadata service; a missing key is left to the account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata_options: Option<MetadataOptions>,
+    /// Settings that a new version does not inherit from this one; absent in recordings that do not hold them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_inherited: Option<NotInherited>,
+}
+
+/// Settings that a version which is based on another one has only if they are stated again.
+/// Source: Amazon EC2 API Reference, `CreateLaunchTemplateVersion`: what is stated overwrites the parameter of the source
+/// version, a list as a whole, and snapshots of its block device mappings are ignored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotInherited {
+    /// Tags for other resources than instances, sorted by type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_tags: Vec<TagSpecification>,
+    /// True if a block device mapping names a snapshot.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub names_snapshots: bool,
+}
+
+/// The tags of a template for instances, and those for other resources.
+pub(crate) fn template_tags(all: impl Iterator<Item = TagSpecification>) -> (Vec<Tag>, Vec<TagSpecification>) {
+    let (of_instances, others): (Vec<_>, Vec<_>) = all.partition(|one| one.resource_type == TagSpecification::INSTANCE);
+    (of_instances.into_iter().flat_map(|one| one.tags).collect(), others)
 }
 
 /// Defaults of an account for the metadata service of new instances; a missing key is left to the image.

@@ -154,6 +154,10 @@ pub(crate) struct PermissionsArgs {
     /// Print the permissions to delete what the controllers of a cluster left behind (`scan --fix-leftovers`)
     #[arg(long, group = "fixing", requires = "cluster_id", conflicts_with_all = ["role", "own_role"])]
     pub(crate) fix_leftovers: bool,
+    /// Print the permissions to make new versions of launch templates (AWS only). They are apart because whoever has them
+    /// can run commands on new instances
+    #[arg(long, group = "fixing", conflicts_with_all = ["role", "own_role", "cluster_id"])]
+    pub(crate) fix_launch_templates: bool,
     /// Add the permissions of `tagaudit why --decode`; with --kubernetes, those of `tagaudit why pod`
     #[arg(long, conflicts_with_all = ["fixing", "target_role"])]
     pub(crate) why: bool,

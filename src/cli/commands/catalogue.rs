@@ -236,6 +236,9 @@ pub(in crate::cli) fn permissions(
         }
         ProviderName::Aws => Ok(aws_permissions(args, width, out)),
         ProviderName::Alibaba if args.fix_leftovers => Err(Failure::usage("--fix-leftovers supports only AWS so far")),
+        ProviderName::Alibaba if args.fix_launch_templates => {
+            Err(Failure::usage("--fix-launch-templates is for AWS").help("omit it"))
+        }
         ProviderName::Alibaba if !args.cluster_id.is_empty() => Err(Failure::usage(
             "--cluster-id limits nothing in Alibaba Cloud: policies there have no condition on the tag to set",
         )
@@ -341,6 +344,9 @@ fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) ->
         PermissionsFormat::Policy if args.fix_leftovers => {
             out.write_all(permissions::leftovers_policy(&limits(args)).as_bytes())
         }
+        PermissionsFormat::Policy if args.fix_launch_templates => {
+            out.write_all(permissions::launch_templates_policy(&limits(args)).as_bytes())
+        }
         PermissionsFormat::Policy if args.why => out.write_all(permissions::why_policy().as_bytes()),
         PermissionsFormat::Policy => out.write_all(
             match &args.target_role {
@@ -350,10 +356,11 @@ fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) ->
             .as_slice(),
         ),
         PermissionsFormat::Table => {
-            let (listed, without) = match (args.fix, args.fix_leftovers) {
-                (true, _) => (permissions::FIX, "not fixed without it"),
-                (false, true) => (permissions::LEFTOVERS, "not deleted without it"),
-                (false, false) => (permissions::SCAN, "not audited without it"),
+            let (listed, without) = match (args.fix, args.fix_leftovers, args.fix_launch_templates) {
+                (true, ..) => (permissions::FIX, "not fixed without it"),
+                (false, true, _) => (permissions::LEFTOVERS, "not deleted without it"),
+                (false, false, true) => (permissions::LAUNCH_TEMPLATES, "not fixed without it"),
+                (false, false, false) => (permissions::SCAN, "not audited without it"),
             };
             let many = permissions::MULTI_ACCOUNT.iter().filter(|permission| match permission.action {
                 "organizations:ListAccounts" => args.organization,

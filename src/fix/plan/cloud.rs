@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::alibaba::{self as alibaba_cloud, PrincipalKind};
 use crate::aws::grant::PolicyPurpose;
 use crate::aws::view::ClusterView;
-use crate::aws::{Account, Inventory, grant, leftovers};
+use crate::aws::{Account, Inventory, grant, leftovers, template_copies};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::{Provider, Read};
 use crate::nodes::KubernetesNode;
@@ -229,6 +229,7 @@ pub(super) fn target_arn(estate: EstateRef<'_>, target: &Target) -> Option<Strin
                 Some(region) => region
                     .arn(account, target.key())
                     .or_else(|| leftovers::arn(target, &account.partition, &account.account_id))
+                    .or_else(|| template_copies::arn(target, &account.partition, &account.account_id))
                     .or_else(|| aws::group_arn(region, target)),
                 None => account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
             }

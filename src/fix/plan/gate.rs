@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use crate::aws::Tagged;
-use crate::aws::view::ClusterView;
+use crate::aws::scaling_groups::groups_of_cluster;
+use crate::aws::view::{ClusterView, instance_clusters};
 use crate::estate::EstateRef;
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
-use crate::tags;
-use crate::transition::Transition;
+use crate::tags::{self, Tag};
+use crate::transition::{Attribute, Transition, Value, tag_specifications};
 
 use super::approvals::SkipReason;
 use super::cloud::{self, observe};
@@ -115,7 +116,16 @@ pub(crate) fn undo_needs_consent<'p>(
 }
 
 fn writes_foreign_tag(change: &PlannedChange, cluster_id: &str) -> bool {
-    let Transition { old, new, .. } = &change.transition;
+    let Transition { attribute, old, new, .. } = &change.transition;
+    if let Attribute::TemplateTags { .. } = attribute {
+        let tags = |value: &Option<Value>| -> Vec<Tag> {
+            let all = value.as_ref().and_then(|value| tag_specifications::parse(&value.to_string()));
+            all.unwrap_or_default().into_iter().flat_map(|one| one.tags).collect()
+        };
+        let held = tags(old);
+        let mut added = tags(new).into_iter().filter(|tag| !held.contains(tag));
+        return added.any(|tag| instance_clusters(&[tag]).any(|other| other != cluster_id));
+    }
     let Some((key, _)) = change.transition.tag() else { return false };
     let is_other_legacy = || [old, new].into_iter().flatten().any(|value| value.to_string() != cluster_id);
     tags::is_membership(key) && key != tags::cluster_key(cluster_id) && (key != tags::LEGACY_TAG || is_other_legacy())
@@ -137,6 +147,10 @@ fn belongs(view: &ClusterView<'_>, change: &PlannedChange) -> bool {
         return groups.find(|group| group.name == target.id).is_some_and(|group| {
             tags::has_cluster_tag(&group.tags, view.cluster_id) || group.instances.iter().any(is_member)
         });
+    }
+    if target.kind == ResourceKind::LaunchTemplate {
+        let groups = groups_of_cluster(region, view.cluster_id).unwrap_or_default();
+        return groups.iter().any(|group| group.known().any(|next| next.template.id == target.id));
     }
     let Some(found) = region.region.find(&target.id) else { return false };
     if tags::has_cluster_tag(found.tags(), view.cluster_id)

@@ -31,7 +31,7 @@ pub(super) fn touching<'g>(
         if matches!(attribute, Attribute::Resource {} | Attribute::IngressRule { .. }) {
             return of_it || (here(gap) && gap.concerns_list() && users.contains(&gap.read));
         }
-        if matches!(attribute, Attribute::GroupTag { .. }) {
+        if matches!(attribute, Attribute::GroupTag { .. } | Attribute::TemplateTags { .. }) {
             let lists = [Read::DescribeAutoScalingGroups, Read::DescribeLaunchTemplateVersions];
             return of_it || (here(gap) && gap.concerns_list() && lists.contains(&gap.read));
         }

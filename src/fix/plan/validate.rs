@@ -4,7 +4,7 @@
 use thiserror::Error;
 
 use crate::alibaba as alibaba_cloud;
-use crate::aws::{grant, leftovers};
+use crate::aws::{grant, leftovers, template_copies};
 use crate::finding::Applicability;
 use crate::inventory::Provider;
 use crate::resource::ResourceKind;
@@ -147,6 +147,10 @@ fn has_target_arn(plan: &Plan, change: &PlannedChange) -> bool {
             let own = leftovers::arn(&change.transition.target, partition, account);
             plan.regions.contains(region) && own.as_ref() == Some(&change.arn)
         }
+        Some(region) if *kind == ResourceKind::LaunchTemplate => {
+            let own = template_copies::arn(&change.transition.target, partition, account);
+            plan.regions.contains(region) && own.as_ref() == Some(&change.arn)
+        }
         Some(region) if *kind == ResourceKind::AutoScalingGroup => {
             let here = format!("arn:{partition}:autoscaling:{region}:{account}:autoScalingGroup:");
             plan.regions.contains(region)
@@ -177,7 +181,7 @@ mod tests {
     use crate::fix::plan::{Expect, PlanEvidence, SCHEMA};
     use crate::resource::ResourceKey;
     use crate::tags;
-    use crate::transition::Attribute;
+    use crate::transition::{Attribute, TemplateAlias};
 
     fn sealed(edit: impl FnOnce(&mut Plan)) -> Result<Plan, PlanError> {
         let arn = "arn:aws:ec2:us-east-1:123456789012:instance/i-1".to_owned();
@@ -361,6 +365,53 @@ mod tests {
             plan.kind = Kind::Undo;
         };
         assert!(sealed(undo).unwrap_err().to_string().contains("does not plan this deletion"));
+    }
+
+    /// A new version of a launch template differs in the tags of clusters on instances alone.
+    #[test]
+    fn refuses_resealed_template_versions() {
+        type Edit = fn(&mut PlannedChange);
+        let text = |of_instances: &str, of_volumes: &str| {
+            let tags = |kind: &str, pairs: &str| {
+                let tag = |pair: &str| {
+                    let (key, value) = pair.split_once('=').unwrap();
+                    format!(r#"{{"Key":"{key}","Value":"{value}"}}"#)
+                };
+                let all: Vec<String> = pairs.split(' ').map(tag).collect();
+                format!(r#"{{"ResourceType":"{kind}","Tags":[{}]}}"#, all.join(","))
+            };
+            Some(Value::Text(format!("[{},{}]", tags("instance", of_instances), tags("volume", of_volumes))))
+        };
+        let tried = |old: Option<Value>, new: Option<Value>, edit: Edit| {
+            sealed(move |plan| {
+                let change = &mut plan.changes[0];
+                change.arn = "arn:aws:ec2:us-east-1:123456789012:launch-template/lt-1".to_owned();
+                let target = Target::ec2("us-east-1", ResourceKey::new(ResourceKind::LaunchTemplate, "lt-1"));
+                let attribute = Attribute::TemplateTags { version: TemplateAlias::Latest };
+                change.transition = Transition { target, attribute, old, new };
+                change.class = Applicability::Choice;
+                edit(change);
+            })
+        };
+        let (own, other) = ("kubernetes.io/cluster/a=owned", "kubernetes.io/cluster/b=owned");
+        let old = || text(&format!("Name=x {other}"), "team=a");
+        let new = |of_instances: String| text(&of_instances, "team=a");
+        assert!(tried(old(), new(format!("Name=x {own}")), |_| {}).is_ok());
+        assert!(tried(old(), new("Name=x".to_owned()), |_| {}).is_ok());
+        let cases: [(Option<Value>, Edit, &str); 8] = [
+            (new(own.to_owned()), |_| {}, "does not manage this tag"),
+            (new(format!("Name=y {own}")), |_| {}, "does not manage this tag"),
+            (new(format!("Name=x {}", own.replace("owned", "shared"))), |_| {}, "does not manage this tag"),
+            (new("Name=x kubernetes.io/cluster/c=owned".to_owned()), |_| {}, "does not manage this tag"),
+            (text(&format!("Name=x {own}"), "team=b"), |_| {}, "does not manage this tag"),
+            (new(format!("Name=x {own}")), |change| change.class = Applicability::Confirm, "does not manage this tag"),
+            (None, |_| {}, "does not plan this value"),
+            (new(format!("Name=x {own}")), |change| change.arn.push('2'), "ARN does not match"),
+        ];
+        for (after, edit, described) in cases {
+            let error = tried(old(), after, edit).unwrap_err().to_string();
+            assert!(error.contains(described), "{described}: {error}");
+        }
     }
 
     /// In Alibaba Cloud too: no other tag, value or policy, and no policy of another role.

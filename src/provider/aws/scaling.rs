@@ -9,10 +9,11 @@ use aws_sdk_ec2::types as ec2_types;
 use futures_util::future::join_all;
 
 use crate::aws::{
-    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, TemplateReference,
-    TemplateVersion, attached, template_groups,
+    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, NotInherited,
+    TemplateReference, TemplateVersion, attached, template_groups, template_tags,
 };
 use crate::inventory::{Gap, Read, Tag};
+use crate::tags::TagSpecification;
 
 use super::call::{CallError, Caller, page};
 
@@ -75,6 +76,22 @@ pub(super) async fn read_templates(
         )
         .await;
     (gap.is_none().then(|| templates(versions)), gap)
+}
+
+/// Reads the default and the latest version of one launch template; `None` if it does not exist.
+pub(super) async fn read_template(
+    client: &Ec2,
+    region: &str,
+    id: &str,
+    caller: &Caller,
+) -> Result<Option<LaunchTemplate>, CallError> {
+    let request = || {
+        let request = client.describe_launch_template_versions().launch_template_id(id);
+        request.versions("$Latest").versions("$Default").send()
+    };
+    let answer = caller.call(Read::DescribeLaunchTemplateVersions.action(), region, request).await?;
+    let versions = page(answer.launch_template_versions, answer.next_token, listed)?.items;
+    Ok(templates(versions).pop())
 }
 
 /// Reads numbered versions of launch templates.
@@ -184,13 +201,18 @@ struct Listed {
 
 fn listed(raw: ec2_types::LaunchTemplateVersion) -> Option<Listed> {
     let data = raw.launch_template_data?;
-    let of_instances = data.tag_specifications.unwrap_or_default().into_iter();
-    let of_instances = of_instances.filter(|one| one.resource_type == Some(ec2_types::ResourceType::Instance));
+    let specifications = data.tag_specifications.unwrap_or_default().into_iter().filter_map(|one| {
+        let resource_type = one.resource_type?.as_str().to_owned();
+        Some(TagSpecification { resource_type, tags: super::ec2::tags(one.tags) })
+    });
+    let (instance_tags, other_tags) = template_tags(specifications);
+    let mut devices = data.block_device_mappings.unwrap_or_default().into_iter();
+    let names_snapshots = devices.any(|device| device.ebs.is_some_and(|ebs| ebs.snapshot_id.is_some()));
     let interfaces = data.network_interfaces.unwrap_or_default().into_iter();
     let interfaces = interfaces.map(|one| (one.device_index.unwrap_or_default(), one.groups.unwrap_or_default()));
     let version = TemplateVersion {
         number: raw.version_number.and_then(|number| u64::try_from(number).ok())?,
-        instance_tags: of_instances.flat_map(|one| super::ec2::tags(one.tags)).collect(),
+        instance_tags,
         security_groups: template_groups(data.security_group_ids.unwrap_or_default(), interfaces),
         instance_profile: data.iam_instance_profile.and_then(|profile| profile.arn.or(profile.name)),
         metadata_options: data.metadata_options.map(|options| MetadataOptions {
@@ -199,6 +221,7 @@ fn listed(raw: ec2_types::LaunchTemplateVersion) -> Option<Listed> {
             http_put_response_hop_limit: options.http_put_response_hop_limit,
             instance_metadata_tags: options.instance_metadata_tags.map(|value| value.as_str().to_owned()),
         }),
+        not_inherited: Some(NotInherited { other_tags, names_snapshots }),
     };
     Some(Listed {
         template: raw.launch_template_id?,

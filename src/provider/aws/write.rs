@@ -31,6 +31,7 @@ mod error;
 mod leftovers;
 mod look;
 mod tag_call;
+mod template;
 
 use error::{refused, stopped, unknown};
 use tag_call::TagCall;
@@ -195,6 +196,9 @@ impl Writer {
             Attribute::VpcAttribute { attribute } => self.write_vpc_attribute(target, *attribute, new.as_ref()).await,
             Attribute::SourceDestCheck {} => self.write_source_dest_check(target, new.as_ref(), dry_run).await,
             Attribute::GroupTag { key } => self.write_group_tag(target, key, new.as_ref()).await,
+            Attribute::TemplateTags { version } => {
+                self.write_template_version(target, *version, new.as_ref(), dry_run).await
+            }
             Attribute::Resource {} => self.delete(target, dry_run).await,
             Attribute::IngressRule { rule } => self.write_rule(transition, rule, dry_run).await,
             Attribute::InlinePolicy { name } => {

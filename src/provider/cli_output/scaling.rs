@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::aws::{
-    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, Region, TemplateReference,
-    TemplateVersion, attached, template_groups,
+    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, NotInherited, Region,
+    TemplateReference, TemplateVersion, attached, template_groups, template_tags,
 };
 use crate::inventory::{REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Tag};
+use crate::tags::TagSpecification;
 
 use super::convert::{metadata_options, tags};
 use super::shapes::{
@@ -148,14 +149,20 @@ fn reference(raw: RawTemplateReference) -> TemplateReference {
 }
 
 fn version(number: u64, raw: RawTemplateData) -> TemplateVersion {
-    let of_instances = raw.tag_specifications.into_iter().filter(|one| one.resource_type == "instance");
+    let specifications = raw.tag_specifications.into_iter();
+    let specifications =
+        specifications.map(|one| TagSpecification { resource_type: one.resource_type, tags: tags(one.tags) });
+    let (instance_tags, other_tags) = template_tags(specifications);
+    let mut devices = raw.block_device_mappings.into_iter();
+    let names_snapshots = devices.any(|device| device.ebs.is_some_and(|ebs| ebs.snapshot_id.is_some()));
     let interfaces = raw.network_interfaces.into_iter().map(|one| (one.device_index, one.groups));
     TemplateVersion {
         number,
-        instance_tags: of_instances.flat_map(|one| tags(one.tags)).collect(),
+        instance_tags,
         security_groups: template_groups(raw.security_group_ids, interfaces),
         instance_profile: raw.iam_instance_profile.and_then(|profile| profile.arn.or(profile.name)),
         metadata_options: raw.metadata_options.map(metadata_options),
+        not_inherited: Some(NotInherited { other_tags, names_snapshots }),
     }
 }
 

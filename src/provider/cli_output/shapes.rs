@@ -246,8 +246,12 @@ shapes! {
         security_group_ids: Vec<String>,
         #[serde(default)]
         tag_specifications: Vec<RawTagSpecification>,
+        #[serde(default)]
+        block_device_mappings: Vec<RawTemplateDevice>,
         metadata_options: Option<RawMetadataOptions>,
     }
+    RawTemplateDevice { ebs: Option<RawTemplateDisk> }
+    RawTemplateDisk { snapshot_id: Option<String> }
     RawTemplateProfile { arn: Option<String>, name: Option<String> }
     RawTemplateInterface { #[serde(default)] device_index: i32, #[serde(default)] groups: Vec<String> }
     RawTagSpecification { resource_type: String, #[serde(default)] tags: Vec<RawTag> }

@@ -79,6 +79,7 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
         | Attribute::VpcAttribute { .. }
         | Attribute::SourceDestCheck {}
         | Attribute::GroupTag { .. }
+        | Attribute::TemplateTags { .. }
         | Attribute::Resource {}
         | Attribute::IngressRule { .. }
         | Attribute::InlinePolicy { .. } => None,
@@ -140,6 +141,7 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
         | Attribute::VpcAttribute { .. }
         | Attribute::SourceDestCheck {}
         | Attribute::GroupTag { .. }
+        | Attribute::TemplateTags { .. }
         | Attribute::Resource {}
         | Attribute::IngressRule { .. }
         | Attribute::InlinePolicy { .. } => {}

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::aws::grant;
 use crate::aws::leftovers::{self, Sighting};
+use crate::aws::template_copies;
 use crate::aws::view::{Neighbour, instance_clusters, neighbours_by_vpc};
 use crate::aws::{Account, InlinePolicy, Instance, Inventory, ManagedPolicy, MetadataOptions, Region, Role, Tagged};
 use crate::fix::plan::PlannedChange;
@@ -12,7 +13,8 @@ use crate::inventory::Tag;
 use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
-use crate::transition::{Attribute, MetadataOption, Target, Transition, Value, VpcAttribute};
+use crate::transition::tag_specifications;
+use crate::transition::{Attribute, MetadataOption, Target, TemplateAlias, Transition, Value, VpcAttribute};
 
 /// The cluster tags of a resource, by key.
 pub(in crate::fix::plan) fn cluster_tags(all: &[Tag]) -> Vec<Tag> {
@@ -112,16 +114,8 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
         Attribute::SourceDestCheck {} => observe_ec2(find_region(account, target)?, target, |region, id| {
             Some(Some(Value::Switch(region.instance(id)?.source_dest_check?)))
         }),
-        Attribute::GroupTag { key } => {
-            let groups = find_region(account, target)?.auto_scaling_groups.as_ref()?;
-            let group = groups.iter().find(|group| group.name == target.id)?;
-            let launch = group.launch.as_ref()?;
-            let value = tags::value(&group.tags, key)
-                .map(|value| Value::GroupTag { value: value.to_owned(), propagates: launch.propagated.contains(key) });
-            let free = tags::QUOTA.saturating_sub(group.tags.len());
-            let cluster_tags = cluster_tags(&group.tags);
-            Some(Observed { value, cluster_tags, free_tag_slots: Some(free), ..Observed::default() })
-        }
+        Attribute::GroupTag { key } => observe_group_tag(find_region(account, target)?, target, key),
+        Attribute::TemplateTags { version } => observe_template_tags(find_region(account, target)?, target, *version),
         Attribute::Resource {} => {
             let region = find_region(account, target)?;
             Some(Observed {
@@ -174,6 +168,21 @@ fn observe_ec2(
     })
 }
 
+fn observe_group_tag(region: &Region, target: &Target, key: &str) -> Option<Observed> {
+    let group = region.auto_scaling_groups.as_ref()?.iter().find(|group| group.name == target.id)?;
+    let propagates = group.launch.as_ref()?.propagated.iter().any(|propagated| propagated == key);
+    let value = tags::value(&group.tags, key).map(|value| Value::GroupTag { value: value.to_owned(), propagates });
+    let free = tags::QUOTA.saturating_sub(group.tags.len());
+    let cluster_tags = cluster_tags(&group.tags);
+    Some(Observed { value, cluster_tags, free_tag_slots: Some(free), ..Observed::default() })
+}
+
+fn observe_template_tags(region: &Region, target: &Target, version: TemplateAlias) -> Option<Observed> {
+    let template = region.launch_templates.as_ref()?.iter().find(|template| template.id == target.id)?;
+    let all = template_copies::specifications(template_copies::version_of(template, version)?)?;
+    Some(Observed { value: tag_specifications::to_text(all).map(Value::Text), ..Observed::default() })
+}
+
 /// Makes a change in an inventory. A missing resource is left as it is.
 pub(super) fn simulate(account: &mut Account, transition: &Transition) {
     let Transition { target, attribute, new, .. } = transition;
@@ -197,21 +206,7 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
                 attached.sort();
             }
         }
-        Attribute::ManagedPolicy {} => {
-            let known = account.managed_policies.iter_mut().find(|policy| policy.arn == target.id);
-            match (known, document) {
-                (Some(policy), Some(document)) => policy.document = Some(document),
-                (None, Some(document)) => {
-                    account.managed_policies.push(ManagedPolicy {
-                        arn: target.id.clone(),
-                        version_id: Some("v1".to_owned()),
-                        document: Some(document),
-                    });
-                    account.managed_policies.sort_by(|a, b| a.arn.cmp(&b.arn));
-                }
-                (_, None) => account.managed_policies.retain(|policy| policy.arn != target.id),
-            }
-        }
+        Attribute::ManagedPolicy {} => set_managed_policy(account, &target.id, document),
         Attribute::Tag { key } => {
             let found = region_mut(account, target).and_then(|region| region.tags_of_mut(&target.id));
             let Some(held) = found else { return };
@@ -232,6 +227,11 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
         Attribute::GroupTag { key } => {
             if let Some(region) = region_mut(account, target) {
                 set_group_tag(region, &target.id, key, new.as_ref());
+            }
+        }
+        Attribute::TemplateTags { version } => {
+            if let Some(region) = region_mut(account, target) {
+                set_template_tags(region, &target.id, *version, new.as_ref());
             }
         }
         Attribute::Resource {} => {
@@ -269,6 +269,30 @@ fn set_group_tag(region: &mut Region, group: &str, key: &str, new: Option<&Value
         group.tags.sort();
         launch.propagated.extend(propagates.then(|| key.to_owned()));
         launch.propagated.sort();
+    }
+}
+
+fn set_managed_policy(account: &mut Account, arn: &str, document: Option<String>) {
+    let known = account.managed_policies.iter_mut().find(|policy| policy.arn == arn);
+    match (known, document) {
+        (Some(policy), Some(document)) => policy.document = Some(document),
+        (None, Some(document)) => {
+            account.managed_policies.push(ManagedPolicy {
+                arn: arn.to_owned(),
+                version_id: Some("v1".to_owned()),
+                document: Some(document),
+            });
+            account.managed_policies.sort_by(|a, b| a.arn.cmp(&b.arn));
+        }
+        (_, None) => account.managed_policies.retain(|policy| policy.arn != arn),
+    }
+}
+
+fn set_template_tags(region: &mut Region, template: &str, version: TemplateAlias, new: Option<&Value>) {
+    let template = region.launch_templates.iter_mut().flatten().find(|one| one.id == template);
+    let all = new.and_then(|new| tag_specifications::parse(&new.to_string()));
+    if let Some((template, all)) = template.zip(all) {
+        template_copies::add_version(template, version, all);
     }
 }
 
@@ -349,6 +373,9 @@ pub(super) fn neighbours(inventory: &Inventory, own: &str, changes: &[&PlannedCh
             .collect();
         let groups = region.auto_scaling_groups.iter().flatten().filter(|group| touched.contains(group.name.as_str()));
         found.extend(groups.flat_map(|group| instance_clusters(&group.tags)).map(str::to_owned));
+        let templates = region.launch_templates.iter().flatten();
+        let versions = templates.filter(|one| touched.contains(one.id.as_str())).flat_map(|one| &one.versions);
+        found.extend(versions.flat_map(|version| instance_clusters(&version.instance_tags)).map(str::to_owned));
         for id in &touched {
             found.extend(region.tags_of(id).into_iter().flat_map(instance_clusters).map(str::to_owned));
         }

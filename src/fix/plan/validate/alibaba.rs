@@ -41,6 +41,7 @@ pub(super) fn check_change(plan: &Plan, change: &PlannedChange) -> Result<(), In
         | Attribute::VpcAttribute { .. }
         | Attribute::SourceDestCheck {}
         | Attribute::GroupTag { .. }
+        | Attribute::TemplateTags { .. }
         | Attribute::Resource {}
         | Attribute::IngressRule { .. }
         | Attribute::InlinePolicy { .. } => Err(InvalidChange::Attribute),

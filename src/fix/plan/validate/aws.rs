@@ -1,5 +1,7 @@
 //! Changes that tagaudit plans in AWS.
 
+use std::collections::BTreeSet;
+
 use crate::aws::{grant, leftovers};
 use crate::finding::Applicability;
 use crate::fix::plan::cloud;
@@ -7,7 +9,8 @@ use crate::fix::plan::observed::Observed;
 use crate::fix::plan::{Kind, Plan, PlannedChange};
 use crate::resource::ResourceKind;
 use crate::role_audit::grant::NAME_PREFIX;
-use crate::tags::{self, OWNED, SHARED, Tag};
+use crate::tags::{self, OWNED, SHARED, Tag, TagSpecification};
+use crate::transition::tag_specifications;
 use crate::transition::{Attribute, Target, Transition, Value};
 
 use super::{InvalidChange, check_attachment, has_own_documents, require};
@@ -23,6 +26,7 @@ pub(super) fn check_change(plan: &Plan, change: &PlannedChange) -> Result<(), In
         Attribute::VpcAttribute { .. } => require(replaces, InvalidChange::VpcAttribute),
         Attribute::SourceDestCheck {} => require(replaces, InvalidChange::SourceDestCheck),
         Attribute::GroupTag { key } => check_group_tag(plan, change, key),
+        Attribute::TemplateTags { .. } => check_template_tags(plan, change),
         Attribute::Resource {} => {
             let is_deleted = fits && plan.kind == Kind::Fix && new.is_none() && change.class == Applicability::Choice;
             let is_of_cluster =
@@ -82,6 +86,32 @@ fn check_group_tag(plan: &Plan, change: &PlannedChange, key: &str) -> Result<(),
     });
     require(is_planned, InvalidChange::Value)?;
     require(!is_fix || change.expect.cluster_tags.is_some(), InvalidChange::Precondition("cluster tags"))
+}
+
+/// Checks the tags of a new version of a launch template: those of other clusters are removed, that of this one is added, and
+/// nothing else changes.
+fn check_template_tags(plan: &Plan, change: &PlannedChange) -> Result<(), InvalidChange> {
+    let Transition { target, attribute, old, new } = &change.transition;
+    require(attribute.fits(target), InvalidChange::Resource)?;
+    let is_fix = plan.kind == Kind::Fix;
+    require(!is_fix || change.class == Applicability::Choice, InvalidChange::Tag)?;
+    let parse = |value: &Option<Value>| tag_specifications::parse(&value.as_ref()?.to_string());
+    let (before, after) = if is_fix { (old, new) } else { (new, old) };
+    let (Some(before), Some(after)) = (parse(before), parse(after)) else { return Err(InvalidChange::Value) };
+    let own = tags::cluster_key(&plan.cluster_id);
+    let tags_of = |all: &[TagSpecification]| -> BTreeSet<(String, Tag)> {
+        let each = |one: &TagSpecification| -> Vec<(String, Tag)> {
+            one.tags.iter().map(|tag| (one.resource_type.clone(), tag.clone())).collect()
+        };
+        all.iter().flat_map(each).collect()
+    };
+    let (before, after) = (tags_of(&before), tags_of(&after));
+    let is_instance = |kind: &str| kind == TagSpecification::INSTANCE;
+    let is_own = |tag: &Tag| tag.key == own || tag.key == tags::LEGACY_TAG && tag.value == plan.cluster_id;
+    let removes =
+        before.difference(&after).all(|(kind, tag)| is_instance(kind) && tags::is_membership(&tag.key) && !is_own(tag));
+    let adds = after.difference(&before).all(|(kind, tag)| is_instance(kind) && tag.key == own && tag.value == OWNED);
+    require(removes && adds, InvalidChange::Tag)
 }
 
 /// True if the rules write a key, or remove it because it only resembles one of theirs. An undo restores removed keys.

@@ -278,6 +278,7 @@ impl Writer {
             | Attribute::VpcAttribute { .. }
             | Attribute::SourceDestCheck {}
             | Attribute::GroupTag { .. }
+            | Attribute::TemplateTags { .. }
             | Attribute::Resource {}
             | Attribute::IngressRule { .. }
             | Attribute::InlinePolicy { .. } => Err(unknown()),

@@ -29,6 +29,7 @@ impl Writer {
     async fn read(&self, changes: &[&PlannedChange]) -> Result<Estate, CallError> {
         let mut wanted: BTreeMap<(&str, ResourceKind), BTreeSet<&str>> = BTreeMap::new();
         let mut groups: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        let mut templates: BTreeSet<(&str, &str)> = BTreeSet::new();
         let (mut roles, mut policies, mut vpcs) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for change in changes {
             let Transition { target, attribute, .. } = &change.transition;
@@ -53,6 +54,10 @@ impl Writer {
                 groups.entry(region).or_default().insert(id.to_owned());
                 continue;
             }
+            if kind == ResourceKind::LaunchTemplate {
+                templates.insert((region, id));
+                continue;
+            }
             wanted.entry((region, kind)).or_default().insert(id);
             for sibling in &change.expect.siblings {
                 wanted.entry((region, ResourceKind::SecurityGroup)).or_default().insert(&sibling.id);
@@ -73,6 +78,14 @@ impl Writer {
             let ids: Vec<String> = ids.into_iter().collect();
             let found = scaling::read_some(&self.session.autoscaling(name), name, &ids, &self.reads).await?;
             regions.entry(name).or_insert_with(|| Region::new(name)).auto_scaling_groups = Some(found);
+        }
+        for (name, id) in templates {
+            let found = match scaling::read_template(&self.session.ec2(name), name, id, &self.reads).await {
+                Err(error) if is_gone(&error) => None,
+                other => other?,
+            };
+            let region = regions.entry(name).or_insert_with(|| Region::new(name));
+            region.launch_templates.get_or_insert_default().extend(found);
         }
         self.read_leftovers(changes, &mut regions).await?;
         for (name, region) in &mut regions {
