@@ -4,7 +4,7 @@ use crate::inventory::Provider;
 use crate::resource::ResourceKind;
 
 use super::call::Call;
-use super::{Attribute, Transition, Value, aliyun, further};
+use super::{Attribute, TemplateAlias, Transition, Value, aliyun, further};
 
 /// The calls of transitions, in their order; transitions that differ only in the resource become one call.
 pub(crate) fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<Call> {
@@ -153,11 +153,18 @@ impl Call {
     /// The complete `aws` or `aliyun` commands of this call, quoted for a shell.
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
+        let arguments = self.arguments();
+        let lines = arguments.iter().map(|words| match self {
+            Self::CreateLaunchTemplateVersion { region, resource, source_version: TemplateAlias::Default, .. } => {
+                further::sets_default(region, resource, words)
+            }
+            _ => further::quoted(words),
+        });
         let wait = match self {
             Self::DeleteSecurityGroup { region, resource } => Some(further::waits_for_interfaces(region, resource)),
             _ => None,
         };
-        wait.into_iter().chain(self.arguments().iter().map(|words| further::quoted(words))).collect()
+        wait.into_iter().chain(lines).collect()
     }
 
     /// True if it takes away what a controller left behind.
@@ -256,7 +263,7 @@ impl Call {
             | Self::RevokeSecurityGroupIngress { .. }
             | Self::AuthorizeSecurityGroupIngress { .. } => vec![further::arguments(self)],
             Self::CreateLaunchTemplateVersion { region, resource, source_version, tag_specifications } => {
-                further::new_template_version(region, resource, *source_version, tag_specifications)
+                vec![further::new_template_version(region, resource, *source_version, tag_specifications)]
             }
             Self::EcsTagResources { .. }
             | Self::EcsUntagResources { .. }
@@ -297,7 +304,7 @@ pub(crate) fn managed_policy_path(arn: &str) -> (String, &str) {
 mod tests {
     use super::*;
     use crate::resource::{ResourceKey, ResourceKind};
-    use crate::transition::{Target, TemplateAlias};
+    use crate::transition::Target;
 
     fn tag(id: &str, key: &str) -> Transition {
         let target = Target::ec2("us-east-1", ResourceKey::new(ResourceKind::Instance, id));
@@ -312,21 +319,26 @@ mod tests {
         assert_eq!(tags[0]["Key"], "kubernetes.io/cluster/a'; rm -rf $(HOME)");
     }
 
-    /// The new version of the default needs a second command. The data are one argument, whatever the tags are.
+    /// The data are one argument, whatever the tags are; a new version of the default becomes the default.
     #[test]
-    fn a_new_version_of_a_template_is_one_command_or_two() {
+    fn a_new_version_of_a_template_is_one_command() {
         let target = Target::ec2("us-east-1", ResourceKey::new(ResourceKind::LaunchTemplate, "lt-1"));
         let tags = r#"[{"ResourceType":"instance","Tags":[{"Key":"a","Value":"it's $(HOME)"}]}]"#;
-        for (version, number) in [(TemplateAlias::Latest, 1), (TemplateAlias::Default, 2)] {
-            let attribute = Attribute::TemplateTags { version };
-            let made = Transition::set(target.clone(), attribute, Value::Text(tags.to_owned()));
-            let commands = Call::from_transition(&made).commands();
-            assert_eq!(commands.len(), number);
-            let words = shell_words::split(&commands[0]).unwrap();
-            assert_eq!(words[6..9], ["lt-1", "--source-version", version.name()].map(str::to_owned));
-            let data: serde_json::Value = serde_json::from_str(words.last().unwrap()).unwrap();
-            assert_eq!(data["TagSpecifications"].to_string(), tags);
-        }
+        let command = |version| {
+            let made =
+                Transition::set(target.clone(), Attribute::TemplateTags { version }, Value::Text(tags.to_owned()));
+            Call::from_transition(&made).commands().pop().unwrap()
+        };
+        let words = shell_words::split(&command(TemplateAlias::Latest)).unwrap();
+        assert_eq!(words[6..9], ["lt-1", "--source-version", "$Latest"].map(str::to_owned));
+        let data: serde_json::Value = serde_json::from_str(words.last().unwrap()).unwrap();
+        assert_eq!(data["TagSpecifications"].to_string(), tags);
+        let of_default = command(TemplateAlias::Default);
+        let (outer, inner) = of_default.split_once("--default-version \"$(").unwrap();
+        assert_eq!(outer, "aws ec2 modify-launch-template --region us-east-1 --launch-template-id lt-1 ");
+        let words = shell_words::split(inner.strip_suffix(")\"").unwrap()).unwrap();
+        assert_eq!(words[8], "$Default");
+        assert_eq!(words[11..], ["--query", "LaunchTemplateVersion.VersionNumber", "--output", "text"]);
     }
 
     #[test]

@@ -48,22 +48,20 @@ pub(super) fn arguments(call: &Call) -> Vec<String> {
     }
 }
 
-/// The words of the commands that make a new version of a launch template: a new version of the default has to become the
-/// default as well.
-pub(super) fn new_template_version(region: &str, id: &str, source: TemplateAlias, tags: &str) -> Vec<Vec<String>> {
-    let words = |verb: &str, arguments: &[&str]| -> Vec<String> {
-        let command = ["aws", "ec2", verb, "--region", region, "--launch-template-id", id];
-        command.iter().chain(arguments).map(|word| (*word).to_owned()).collect()
-    };
+/// The words of the command that makes a new version of a launch template.
+pub(super) fn new_template_version(region: &str, id: &str, source: TemplateAlias, tags: &str) -> Vec<String> {
     let data = format!("{{\"TagSpecifications\":{tags}}}");
+    let command = ["aws", "ec2", "create-launch-template-version", "--region", region, "--launch-template-id", id];
     let arguments = ["--source-version", source.name(), "--launch-template-data", &data];
-    let create = words("create-launch-template-version", &arguments);
-    match source {
-        TemplateAlias::Latest => vec![create],
-        TemplateAlias::Default => {
-            vec![create, words("modify-launch-template", &["--default-version", TemplateAlias::Latest.name()])]
-        }
-    }
+    command.iter().chain(&arguments).map(|word| (*word).to_owned()).collect()
+}
+
+/// A line that makes a version and sets it as the default. The number names it even if another one was made meanwhile.
+pub(super) fn sets_default(region: &str, id: &str, create: &[String]) -> String {
+    let words = ["aws", "ec2", "modify-launch-template", "--region", region, "--launch-template-id", id];
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let query = "--query LaunchTemplateVersion.VersionNumber --output text";
+    format!("{} --default-version \"$({} {query})\"", quoted(&words), quoted(create))
 }
 
 /// A line that waits until a security group is on no network interface: those of a deleted load balancer take minutes.
