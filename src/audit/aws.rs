@@ -117,6 +117,7 @@ fn run<'v>(
         credentials_elsewhere: options.credentials_elsewhere,
         cloud_routes: auditor.cloud_routes,
         kubernetes: auditor.kubernetes,
+        objects,
     };
     let mut outcomes = rules::run(&context, &selected);
     let unread: Vec<RoleGap> = trusted.iter().filter_map(|one| one.audited.as_ref().err()).flatten().cloned().collect();

@@ -2,6 +2,7 @@
 
 use crate::aws::Account;
 use crate::aws::companion_audit::AuditedCompanion;
+use crate::aws::companions::ObjectUse;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::trusted_companions::TrustedRole;
 use crate::aws::view::{ClusterView, RegionView};
@@ -56,6 +57,8 @@ pub struct Context<'a> {
     pub cloud_routes: bool,
     /// The state of the cluster in Kubernetes.
     pub kubernetes: &'a Evidence,
+    /// The objects that controllers serve.
+    pub(crate) objects: ObjectUse,
 }
 
 impl Context<'_> {

@@ -5,7 +5,6 @@ use crate::aws::autoscaler::{autoscalers, groups, works_here};
 use crate::aws::companion_audit::CompanionAudit;
 use crate::aws::companions::{CompanionRole, CompanionRun, companions_on_nodes, is_isolated};
 use crate::aws::grant::{PolicyPurpose, is_protected, place};
-use crate::aws::ingresses::object_use;
 use crate::aws::node_rights::{NodeRights, has_node_roles, node_rights};
 use crate::aws::trusted_companions::{TrustedAudit, TrustedRole};
 use crate::baseline::{self, usual_for};
@@ -13,7 +12,6 @@ use crate::controller::ControllerVersion;
 use crate::controller::companion::CompanionRow;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::Object;
-use crate::model::any_account::listener_use;
 use crate::policy::{EscalationPath, Impact};
 use crate::resource::ResourceKind;
 use crate::text;
@@ -128,9 +126,8 @@ fn check_on_nodes(
     }
     let mut checked = 0;
     let mut found = Vec::new();
-    let objects = object_use(context.kubernetes, listener_use(context.kubernetes, context.cluster_id()));
     for run in companions_on_nodes(context.view, context.kubernetes) {
-        let Some(rights) = node_rights(&run, context.view, objects, context.role_options) else { continue };
+        let Some(rights) = node_rights(&run, context.view, context.objects, context.role_options) else { continue };
         checked += 1;
         found.extend(check(&run, &rights));
     }

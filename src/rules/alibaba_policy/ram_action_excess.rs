@@ -1,5 +1,8 @@
+use std::sync::LazyLock;
+
 use crate::alibaba::{PrincipalAudit, Use};
-use crate::policy::Excess;
+use crate::baseline;
+use crate::policy::{self, Excess};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::prelude::*;
 
@@ -8,7 +11,10 @@ use super::{instances, principal_label};
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-excess",
     title: "a principal of the cluster has more permissions than needed",
-    severity: RuleSeverity::depends(Severity::Info, "info; warning for modifying actions on roles of workers"),
+    severity: RuleSeverity::depends(
+        Severity::Info,
+        "info; warning for modifying actions on roles of workers, beyond the default policy that ACK once published",
+    ),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
     condition: "A principal's policies grant actions that no version of the controllers calls, and that are not published for them, the CSI driver, terway or the cluster autoscaler.",
     impact: "every Pod on the node that reaches the metadata service has them too",
@@ -29,8 +35,14 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     if excess.is_empty() {
         return CheckResult::counted(1, []);
     }
-    // An action that is in no table is never more than info.
-    let changes = excess.iter().any(|excess| !excess.is_unknown && excess.access_level.changes_something());
+    // An action that is in no table is never more than info, and neither is what the default policy of ACK once granted.
+    let is_default = |excess: &Excess| {
+        let action = excess.action.to_lowercase();
+        once_default().iter().any(|pattern| policy::matches(&pattern.to_lowercase(), &action))
+    };
+    let changes = excess
+        .iter()
+        .any(|excess| !excess.is_unknown && excess.access_level.changes_something() && !is_default(excess));
     let severity = if changes && audit.used_by == Use::OtherNodes { Severity::Warning } else { Severity::Info };
     let described: Vec<String> = excess
         .iter()
@@ -48,10 +60,21 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }
 
+/// The actions of the workers' default policy of 2019, which grants whole services and which old clusters still have.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `docs/examples/worker.policy` of 2019.
+fn once_default() -> &'static [String] {
+    static ACTIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let embedded = baseline::find("ack-2019-worker").and_then(|embedded| embedded.baseline(None).ok());
+        embedded.map(|baseline| baseline.actions).unwrap_or_default()
+    });
+    &ACTIONS
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
     use crate::baseline::{self, Published, RELEASES};
+    use crate::finding::Severity;
     use crate::testing::alibaba;
 
     #[test]
@@ -65,6 +88,24 @@ mod tests {
             let policy = c.policy("k8s-ccm-additions");
             *policy = policy.replace("nlb:*", "nlb:TagResources");
         });
+    }
+
+    /// Whole services of that policy are not least privilege; they are no defect of this cluster either.
+    #[test]
+    fn the_default_policy_of_2019_is_information() {
+        let with = |more: &[&str]| {
+            let embedded = baseline::find("ack-2019-worker").unwrap().baseline(None).unwrap().actions;
+            let actions: Vec<&str> = embedded.iter().map(String::as_str).chain(more.iter().copied()).collect();
+            let (found, _) = alibaba::changed(&RULE, |c| {
+                let policy = c.policy("k8s-ccm-additions");
+                *policy = policy.replace("nlb:*", "nlb:TagResources");
+                c.add_worker_role();
+                c.attach("k8s-worker", "Allow", &actions);
+            });
+            found.iter().map(|finding| finding.severity).collect::<Vec<_>>()
+        };
+        assert_eq!(with(&[]), [Severity::Info]);
+        assert_eq!(with(&["ecs:DeleteInstance"]), [Severity::Warning]);
     }
 
     /// The policy that the driver published before it split the nodes' from the controller's.
