@@ -8,6 +8,7 @@ use crate::controller::ControllerVersion;
 use crate::kubernetes::{is_false, is_true};
 
 pub(crate) mod alibaba;
+pub(crate) mod ingress;
 pub(crate) mod load_balancer_controller;
 
 /// Prefix of all annotations.

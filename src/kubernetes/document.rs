@@ -80,6 +80,8 @@ pub enum DocumentKind {
     Ec2NodeClass,
     /// `NodePool` of Karpenter.
     NodePool,
+    /// A `Provisioner`, `Machine` or `AWSNodeTemplate` of Karpenter up to v0.32.
+    KarpenterAlpha,
     Ingress,
     /// An Ingress of an API version that Kubernetes 1.22 removed: other fields name its backends.
     RemovedIngress,
@@ -284,7 +286,7 @@ const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 55] = [
+const KINDS: [(&str, &str, DocumentKind); 58] = [
     ("rke-machine-config.cattle.io", "Amazonec2Config", DocumentKind::RancherMachine),
     ("management.cattle.io", "NodeTemplate", DocumentKind::RancherMachine),
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
@@ -323,6 +325,9 @@ const KINDS: [(&str, &str, DocumentKind); 55] = [
     ("discovery.k8s.io", "EndpointSlice", DocumentKind::EndpointSlice),
     ("karpenter.k8s.aws", "EC2NodeClass", DocumentKind::Ec2NodeClass),
     ("karpenter.sh", "NodePool", DocumentKind::NodePool),
+    ("karpenter.sh", "Provisioner", DocumentKind::KarpenterAlpha),
+    ("karpenter.sh", "Machine", DocumentKind::KarpenterAlpha),
+    ("karpenter.k8s.aws", "AWSNodeTemplate", DocumentKind::KarpenterAlpha),
     ("networking.k8s.io", "Ingress", DocumentKind::Ingress),
     ("extensions", "Ingress", DocumentKind::RemovedIngress),
     ("networking.k8s.io", "IngressClass", DocumentKind::IngressClass),

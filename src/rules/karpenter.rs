@@ -13,6 +13,8 @@ use crate::resource::ResourceKind;
 use super::Rule;
 use super::aws::Context;
 
+mod karpenter_ami_unpublished;
+mod karpenter_api_removed;
 mod karpenter_class_missing;
 mod karpenter_groups_several_tagged;
 mod karpenter_queue_not_granted;

@@ -373,6 +373,8 @@ const NODE_CLASS: Keep = Members(&[
             ("role", All),
             ("instanceProfile", All),
             ("tags", All),
+            ("amiFamily", All),
+            ("amiSelectorTerms", All),
         ]),
     ),
 ]);
