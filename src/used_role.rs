@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::inventory::Gap;
+use crate::kubernetes::Workload;
 use crate::membership::{NodeRole, RoleSet};
 
 /// Evidence for the role of a controller.
@@ -69,6 +70,9 @@ pub struct UsedRole {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     pub role_source: RoleSource,
+    /// `NAMESPACE/NAME` of the Secret with its access keys; absent if it has none, or if they are from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
     /// Number of actions that it needs; absent if nothing was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed: Option<usize>,
@@ -96,6 +100,7 @@ impl UsedRole {
             workload: None,
             role: None,
             role_source,
+            secret: None,
             needed: None,
             lacking: Vec::new(),
             unmet: Vec::new(),
@@ -104,6 +109,22 @@ impl UsedRole {
             shared_with: Vec::new(),
         }
     }
+}
+
+impl UsedRole {
+    /// Words on the source of its role, for a table.
+    pub(crate) fn source(&self) -> String {
+        let words = self.role_source.describe();
+        match &self.secret {
+            Some(secret) => format!("{words} (Secret {secret})"),
+            None => words.to_owned(),
+        }
+    }
+}
+
+/// The Secret with the access keys of a workload, as a report names it.
+pub(crate) fn secret(workload: &Workload) -> Option<String> {
+    Some(format!("{}/{}", workload.namespace, workload.key_secret.as_ref()?))
 }
 
 /// `nodes`, with their roles if they are known.

@@ -4,7 +4,7 @@ use crate::inventory::Gap;
 use crate::kubernetes::Evidence;
 use crate::policy::Verdict;
 use crate::role_audit::{RoleAuditOptions, RoleGap};
-use crate::used_role::{RoleOverview, RoleSource, UsedRole, nodes};
+use crate::used_role::{RoleOverview, RoleSource, UsedRole, nodes, secret};
 
 use super::companions::{CompanionRun, OnNodes, companions, companions_on_nodes};
 use super::inventory::PrincipalKind;
@@ -105,6 +105,7 @@ fn by_rrsa(one: &RrsaRole<'_>) -> UsedRole {
 fn of_unknown(run: &CompanionRun<'_>) -> UsedRole {
     let role_source = if run.has_key() { RoleSource::AccessKeys } else { RoleSource::Unknown };
     UsedRole {
+        secret: secret(run.workload).filter(|_| run.has_key()),
         version: run.version.map(|version| version.to_string()),
         published: run.published(),
         workload: Some(run.workload.full_name()),

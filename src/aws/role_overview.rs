@@ -15,7 +15,7 @@ use crate::inventory::Gap;
 use crate::kubernetes::{Evidence, SUBJECT_PREFIX, WebIdentity};
 use crate::policy::Verdict;
 use crate::role_audit::RoleAuditOptions;
-use crate::used_role::{RoleOverview, RoleSource, UsedRole, nodes};
+use crate::used_role::{RoleOverview, RoleSource, UsedRole, nodes, secret};
 
 /// Lists the roles of the controllers next to the cloud controller.
 pub(crate) fn controllers(
@@ -34,10 +34,12 @@ pub(crate) fn controllers(
                     node_roles(view).into_iter().map(|one| role_through_node(&run, one, view, objects, options)),
                 );
             }
-            None => found.push(UsedRole {
-                role_source: if run.workload.has_keys { RoleSource::AccessKeys } else { RoleSource::Unknown },
+            None if run.workload.has_keys => found.push(UsedRole {
+                role_source: RoleSource::AccessKeys,
+                secret: secret(run.workload),
                 ..unknown_role(&run, view)
             }),
+            None => found.push(unknown_role(&run, view)),
         }
     }
     found.sort_by(|a, b| (&a.controller, &a.workload, &a.role).cmp(&(&b.controller, &b.workload, &b.role)));

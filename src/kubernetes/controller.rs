@@ -425,6 +425,7 @@ pub(super) fn from_values(
         credentials: Vec::new(),
         environment: Vec::new(),
         has_keys: false,
+        key_secret: None,
         has_hidden_credentials: false,
         web_identity: None,
         pull_secrets: Vec::new(),

@@ -13,7 +13,8 @@ mod environment;
 
 pub(super) use environment::{CREDENTIAL_ANNOTATIONS, is_checked_variable, is_public_variable};
 use environment::{
-    credential_variables, credentials, has_hidden_credentials, has_keys, mounted_identity, settings, variables,
+    credential_variables, credentials, has_hidden_credentials, has_keys, key_secret, mounted_identity, settings,
+    variables,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,6 +89,8 @@ pub struct Workload {
     pub environment: Vec<String>,
     /// True if a container always has an access key of AWS in its environment.
     pub has_keys: bool,
+    /// Name of the Secret with the access key of its environment, of either cloud.
+    pub key_secret: Option<String>,
     /// True if credentials may come from what is not visible: whole Secrets as environment, configuration files.
     pub has_hidden_credentials: bool,
     /// Role that its containers assume by a token which the pod mounts itself.
@@ -339,6 +342,7 @@ impl Workload {
             environment: variables(pod).map(str::to_owned).collect(),
             credentials: credentials(kind, object, pod),
             has_keys: has_keys(pod),
+            key_secret: key_secret(pod),
             has_hidden_credentials: has_hidden_credentials(pod),
             web_identity: mounted_identity(pod),
             pull_secrets: pod

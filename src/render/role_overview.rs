@@ -32,7 +32,7 @@ pub(crate) fn role_overview(overview: &RoleOverview, options: &TableOptions, out
                 text::printable(&one.controller).into_owned(),
                 text::printable(one.version.as_deref().unwrap_or(unknown)).into_owned(),
                 role_name(one),
-                one.role_source.describe().to_owned(),
+                text::printable(&one.source()).into_owned(),
                 granted,
                 one.excess.as_ref().map_or_else(|| "?".to_owned(), |excess| excess.len().to_string()),
                 text::printable(&text::list(&shared, 3)).into_owned(),

@@ -100,6 +100,35 @@ fn the_overview_shows_each_controller_with_its_role() {
     assert_eq!(lbc.get("version"), None, "a digest states no version");
 }
 
+/// The name of the Secret is shown, and nothing of its content.
+#[test]
+fn access_keys_name_their_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    let keys = "
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cluster-autoscaler, namespace: kube-system}
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+        env:
+        - name: AWS_ACCESS_KEY_ID
+          valueFrom: {secretKeyRef: {name: aws-secret, key: id-of-the-key}}
+";
+    std::fs::write(folder.path().join("cluster.yaml"), format!("{MANIFESTS}{keys}")).unwrap();
+    let (_, table, _) = run(folder.path(), &["roles"]);
+    assert!(table.contains("access keys (Secret") && table.contains("kube-system/aws-secret"), "{table}");
+    let (_, written, _) = run(folder.path(), &["roles", "--format", "json"]);
+    let written: Value = serde_json::from_str(&written).unwrap();
+    let one = written["roles"].as_array().unwrap().iter().find(|one| one["role_source"] == "access-keys").unwrap();
+    assert_eq!(one["secret"], "kube-system/aws-secret");
+    assert!(!written.to_string().contains("id-of-the-key"));
+}
+
 #[test]
 fn a_fix_adds_what_the_controller_lacks_to_its_own_role() {
     let folder = tempfile::tempdir().unwrap();

@@ -63,9 +63,13 @@ fn variable(item: &Value) -> Option<Value> {
     if let Some(value) = text("value").filter(|value| value.is_empty() || is_public_variable(name)) {
         kept.insert("value".to_owned(), plain(value).into());
     }
-    let optional = ["valueFrom", "secretKeyRef", "optional"].iter().try_fold(item, |value, key| value.get(key));
-    if let Some(optional @ Value::Bool(_)) = optional {
-        kept.insert("valueFrom".to_owned(), json!({"secretKeyRef": {"optional": optional}}));
+    // The name of the Secret, never the key within it.
+    if let Some(secret) = item.get("valueFrom").and_then(|from| from.get("secretKeyRef")) {
+        let named = |key: &str| Some((key.to_owned(), secret.get(key)?.clone()));
+        let secret: Map<String, Value> = ["name", "optional"].into_iter().filter_map(named).collect();
+        if !secret.is_empty() {
+            kept.insert("valueFrom".to_owned(), json!({"secretKeyRef": secret}));
+        }
     }
     Some(Value::Object(kept))
 }
@@ -441,7 +445,7 @@ mod tests {
             {"name": "AWS_ROLE_ARN", "value": "arn:aws:iam::123456789012:role/a"},
             {"name": "AWS_PROFILE", "value": ""},
             {"name": "SERVICE_FORCE_BACKEND_ENI"},
-            {"name": "ACCESS_KEY_ID", "valueFrom": {"secretKeyRef": {"optional": true}}},
+            {"name": "ACCESS_KEY_ID", "valueFrom": {"secretKeyRef": {"name": "s", "optional": true}}},
         ]);
         assert_eq!(kept(given, Variables), expected);
     }

@@ -113,6 +113,16 @@ pub(super) fn has_keys(pod: Object<'_>) -> bool {
     })
 }
 
+/// Name of the Secret that has the access key of a container, unless it need not exist.
+pub(super) fn key_secret(pod: Object<'_>) -> Option<String> {
+    let mut variables = pod.items(&["containers"]).flat_map(|container| container.items(&["env"]));
+    variables.find_map(|one| {
+        let secret = one.at(&["valueFrom", "secretKeyRef"])?;
+        let is_key = one.text(&["name"])?.ends_with("ACCESS_KEY_ID") && secret.switch(&["optional"]) != Some(true);
+        secret.text(&["name"]).filter(|name| is_key && !name.is_empty()).map(str::to_owned)
+    })
+}
+
 /// True if a container loads whole Secrets into its environment (`envFrom`), or uses a configuration file of the SDK.
 pub(super) fn has_hidden_credentials(pod: Object<'_>) -> bool {
     pod.items(&["containers"]).any(|container| {

@@ -29,7 +29,7 @@ pub(super) fn controllers(page: &mut Markup, controllers: &[UsedRole]) {
             .open("td", &[("class", &"id"), ("title", &one.role.as_deref().unwrap_or_default())])
             .text(name.unwrap_or("?"))
             .raw("</td>")
-            .element("td", &[], one.role_source.describe());
+            .element("td", &[], one.source());
         let (class, granted) = match granted {
             None => ("undecided", "?".to_owned()),
             Some(granted) if without == 0 => ("granted", granted),

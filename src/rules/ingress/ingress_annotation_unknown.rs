@@ -29,7 +29,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable(NO_INGRESS);
     }
     let found = ingresses.iter().flat_map(|one| annotations(*one).map(move |(name, place)| (one, name, place)));
-    let found = found.filter(|(_, name, _)| since(&name).is_none()).map(|(object, name, place)| {
+    let found = found.filter(|(_, name, _)| since(name).is_none()).map(|(object, name, place)| {
         let meant = FORMER.iter().find(|(former, _)| *former == name.as_str()).map(|(_, today)| *today);
         let meant = meant.or_else(|| text::most_alike(&name, names(), ALIKE));
         // An annotation in no table may come from a later version.
