@@ -315,24 +315,7 @@ impl Region {
             }
         }
         if let Some(templates) = &mut self.launch_templates {
-            templates.sort_by(|a, b| a.id.cmp(&b.id));
-            templates.dedup_by(|a, b| a.id == b.id);
-            for template in templates {
-                template.versions.sort_by_key(|version| version.number);
-                template.versions.dedup_by_key(|version| version.number);
-                for version in &mut template.versions {
-                    version.instance_tags.sort();
-                    if let Some(NotInherited { other_tags, .. }) = &mut version.not_inherited {
-                        for one in other_tags.iter_mut() {
-                            one.tags.sort();
-                        }
-                        other_tags.sort();
-                    }
-                    if let Some(groups) = &mut version.security_groups {
-                        groups.sort();
-                    }
-                }
-            }
+            canonicalise_templates(templates);
         }
         if let Some(balancing) = &mut self.load_balancing {
             balancing.canonicalise();
@@ -362,6 +345,30 @@ impl Region {
         }
         for volume in &mut self.volumes {
             volume.attached_to.sort();
+        }
+    }
+}
+
+fn canonicalise_templates(templates: &mut Vec<LaunchTemplate>) {
+    templates.sort_by(|a, b| a.id.cmp(&b.id));
+    templates.dedup_by(|a, b| a.id == b.id);
+    for template in templates {
+        template.versions.sort_by_key(|version| version.number);
+        template.versions.dedup_by_key(|version| version.number);
+        if let Some(tags) = &mut template.tags {
+            tags.sort();
+        }
+        for version in &mut template.versions {
+            version.instance_tags.sort();
+            if let Some(NotInherited { other_tags, .. }) = &mut version.not_inherited {
+                for one in other_tags.iter_mut() {
+                    one.tags.sort();
+                }
+                other_tags.sort();
+            }
+            if let Some(groups) = &mut version.security_groups {
+                groups.sort();
+            }
         }
     }
 }

@@ -15,10 +15,12 @@ pub(crate) fn arn(target: &Target, partition: &str, account_id: &str) -> Option<
         .then(|| format!("arn:{partition}:ec2:{}:{account_id}:launch-template/{}", target.region(), target.id))
 }
 
-/// The version that an alias names today.
+/// The version that an alias names today, and on which a new one can be based. `None` for a default version that is not
+/// the latest: a new version is always the latest one too, and would take back what came after the default.
 pub(crate) fn version_of(template: &LaunchTemplate, alias: TemplateAlias) -> Option<&TemplateVersion> {
     let number = match alias {
         TemplateAlias::Latest => template.latest_version,
+        TemplateAlias::Default if template.default_version != template.latest_version => return None,
         TemplateAlias::Default => template.default_version,
     };
     template.versions.iter().find(|version| version.number == number)
@@ -77,7 +79,7 @@ mod tests {
         };
         LaunchTemplate {
             id: "lt-1".to_owned(),
-            default_version: 1,
+            default_version: 2,
             latest_version: 2,
             versions: vec![version(1), version(2)],
             ..LaunchTemplate::default()
@@ -86,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_new_version_differs_from_its_source_in_its_tags_alone() {
-        for (alias, default) in [(TemplateAlias::Latest, 1), (TemplateAlias::Default, 3)] {
+        for (alias, default) in [(TemplateAlias::Latest, 2), (TemplateAlias::Default, 3)] {
             let mut template = template();
             let before = version_of(&template, alias).unwrap().clone();
             let mut all = specifications(&before).unwrap();
@@ -97,6 +99,14 @@ mod tests {
             assert_eq!(after.instance_tags, [tag("b", "2")]);
             assert_eq!(after.instance_profile, before.instance_profile);
         }
+    }
+
+    #[test]
+    fn no_version_is_based_on_a_default_that_is_not_the_latest() {
+        let mut template = template();
+        template.default_version = 1;
+        assert_eq!(version_of(&template, TemplateAlias::Default), None);
+        assert_eq!(version_of(&template, TemplateAlias::Latest).map(|version| version.number), Some(2));
     }
 
     #[test]

@@ -262,14 +262,17 @@ fn cloudformation(plan: &Plan) -> String {
                 let value = value.parse::<i32>().map_or_else(|_| json!(value), |number| json!(number));
                 fragment.metadata_options.insert(option.property().to_owned(), value);
             }
+            (Attribute::GroupTag { key }, Some(_)) => {
+                let Some(crate::transition::Value::GroupTag { value, propagates }) = new else { continue };
+                let fragment = resources.entry(logical_id(id)).or_insert_with(|| Fragment {
+                    kind: "AWS::AutoScaling::AutoScalingGroup",
+                    physical_id: Some(id.to_owned()),
+                    ..Fragment::default()
+                });
+                fragment.tags.push(json!({"Key": key, "Value": value, "PropagateAtLaunch": propagates}));
+            }
             (_, None)
-            | (
-                Attribute::GroupTag { .. }
-                | Attribute::TemplateTags { .. }
-                | Attribute::Resource {}
-                | Attribute::IngressRule { .. },
-                _,
-            ) => {
+            | (Attribute::TemplateTags { .. } | Attribute::Resource {} | Attribute::IngressRule { .. }, _) => {
                 comment(&mut page, &by_hand(&change.transition));
             }
         }

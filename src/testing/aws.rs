@@ -200,6 +200,7 @@ impl Cluster {
                 default_version: 1,
                 latest_version: 2,
                 versions: vec![version(1), version(2)],
+                ..LaunchTemplate::default()
             });
             self.region().metadata_defaults.get_or_insert_default();
             let reference = TemplateReference { id: Some(template), name: None, version: Some("$Latest".to_owned()) };
@@ -231,6 +232,7 @@ impl Cluster {
             default_version: 1,
             latest_version: 1,
             versions: vec![version],
+            ..LaunchTemplate::default()
         });
         let reference = TemplateReference { name: Some(template.to_owned()), ..TemplateReference::default() };
         self.launch_group(group).launch.as_mut().unwrap().templates.push(reference);

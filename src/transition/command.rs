@@ -154,11 +154,11 @@ impl Call {
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
         let arguments = self.arguments();
-        let lines = arguments.iter().map(|words| match self {
+        let lines = arguments.iter().flat_map(|words| match self {
             Self::CreateLaunchTemplateVersion { region, resource, source_version: TemplateAlias::Default, .. } => {
-                further::sets_default(region, resource, words)
+                further::sets_default(region, resource, words).to_vec()
             }
-            _ => further::quoted(words),
+            _ => vec![further::quoted(words)],
         });
         let wait = match self {
             Self::DeleteSecurityGroup { region, resource } => Some(further::waits_for_interfaces(region, resource)),
@@ -321,24 +321,25 @@ mod tests {
 
     /// The data are one argument, whatever the tags are; a new version of the default becomes the default.
     #[test]
-    fn a_new_version_of_a_template_is_one_command() {
+    fn a_new_version_of_a_template_is_one_command_or_two() {
         let target = Target::ec2("us-east-1", ResourceKey::new(ResourceKind::LaunchTemplate, "lt-1"));
         let tags = r#"[{"ResourceType":"instance","Tags":[{"Key":"a","Value":"it's $(HOME)"}]}]"#;
         let command = |version| {
             let made =
                 Transition::set(target.clone(), Attribute::TemplateTags { version }, Value::Text(tags.to_owned()));
-            Call::from_transition(&made).commands().pop().unwrap()
+            Call::from_transition(&made).commands()
         };
-        let words = shell_words::split(&command(TemplateAlias::Latest)).unwrap();
+        let words = shell_words::split(&command(TemplateAlias::Latest)[0]).unwrap();
         assert_eq!(words[6..9], ["lt-1", "--source-version", "$Latest"].map(str::to_owned));
         let data: serde_json::Value = serde_json::from_str(words.last().unwrap()).unwrap();
         assert_eq!(data["TagSpecifications"].to_string(), tags);
         let of_default = command(TemplateAlias::Default);
-        let (outer, inner) = of_default.split_once("--default-version \"$(").unwrap();
-        assert_eq!(outer, "aws ec2 modify-launch-template --region us-east-1 --launch-template-id lt-1 ");
-        let words = shell_words::split(inner.strip_suffix(")\"").unwrap()).unwrap();
+        let create = of_default[0].strip_prefix("version=\"$(").and_then(|rest| rest.strip_suffix(")\"")).unwrap();
+        let words = shell_words::split(create).unwrap();
         assert_eq!(words[8], "$Default");
         assert_eq!(words[11..], ["--query", "LaunchTemplateVersion.VersionNumber", "--output", "text"]);
+        let modify = "aws ec2 modify-launch-template --region us-east-1 --launch-template-id lt-1 --default-version";
+        assert_eq!(of_default[1], format!("{modify} \"$version\""));
     }
 
     #[test]

@@ -56,12 +56,13 @@ pub(super) fn new_template_version(region: &str, id: &str, source: TemplateAlias
     command.iter().chain(&arguments).map(|word| (*word).to_owned()).collect()
 }
 
-/// A line that makes a version and sets it as the default. The number names it even if another one was made meanwhile.
-pub(super) fn sets_default(region: &str, id: &str, create: &[String]) -> String {
+/// Lines that make a version and set it as the default. The number names it even if another one was made meanwhile. A script
+/// with `set -e` stops where no version was made.
+pub(super) fn sets_default(region: &str, id: &str, create: &[String]) -> [String; 2] {
     let words = ["aws", "ec2", "modify-launch-template", "--region", region, "--launch-template-id", id];
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let query = "--query LaunchTemplateVersion.VersionNumber --output text";
-    format!("{} --default-version \"$({} {query})\"", quoted(&words), quoted(create))
+    [format!("version=\"$({} {query})\"", quoted(create)), format!("{} --default-version \"$version\"", quoted(&words))]
 }
 
 /// A line that waits until a security group is on no network interface: those of a deleted load balancer take minutes.

@@ -50,9 +50,10 @@ fn with_group(reference: &str) -> Inventory {
     region.launch_templates = Some(vec![LaunchTemplate {
         id: "lt-0a".to_owned(),
         name: "workers".to_owned(),
-        default_version: 1,
+        default_version: if reference == "$Default" { 2 } else { 1 },
         latest_version: 2,
         versions: vec![version(1), version(2)],
+        ..LaunchTemplate::default()
     }]);
     region.metadata_defaults = Some(MetadataDefaults::default());
     inventory.canonicalise();
@@ -138,6 +139,28 @@ fn a_version_that_was_made_meanwhile_stops_the_plan() {
     let applied = site.apply(&[]);
     assert_eq!(applied.code, Some(5), "{}", applied.stderr);
     assert!(site.mock.writes().is_empty(), "{}", applied.stderr);
+}
+
+/// A default version that is not the latest stays: a new version would be both.
+#[test]
+fn a_default_behind_the_latest_version_gets_no_offer() {
+    let mut inventory = with_group("$Default");
+    region(&mut inventory).launch_templates.as_mut().unwrap()[0].default_version = 1;
+    let site = Site::of(&inventory);
+    let ended = site.fix(&[]);
+    assert!(ended.stdout.contains("its default version is not the latest"), "{}", ended.stdout);
+    assert!(site.mock.writes().is_empty());
+}
+
+/// The version that was made is named where it does not become the default.
+#[test]
+fn a_version_that_does_not_become_the_default_is_named() {
+    let (_, choice, _) = CHOICES[1];
+    let denied = Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
+    let site = Site::new(Mock::serve(&with_group("$Default")).fault("ec2:ModifyLaunchTemplate", denied));
+    let ended = site.fix(&["--choose", choice]);
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+    assert!(ended.stderr.contains("version 3 of lt-0a was made, and is not the default"), "{}", ended.stderr);
 }
 
 /// A dry run tries out both calls.

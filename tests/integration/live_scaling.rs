@@ -50,6 +50,7 @@ fn with_group(reference: &str) -> World {
         default_version: 1,
         latest_version: 3,
         versions: vec![version(1), version(2), version(3)],
+        ..LaunchTemplate::default()
     }]);
     region.metadata_defaults = Some(MetadataDefaults::default());
     world

@@ -115,6 +115,7 @@ spec:
     spec:
       containers:
       - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+        command: [./cluster-autoscaler, --cloud-provider=aws]
         env:
         - name: AWS_ACCESS_KEY_ID
           valueFrom: {secretKeyRef: {name: aws-secret, key: id-of-the-key}}

@@ -165,6 +165,7 @@ fn groups_of(region: &Region, account_id: &str) -> (Vec<AutoScalingGroup>, Vec<L
                 metadata_options: first.metadata_options.clone(),
                 not_inherited: Some(NotInherited::default()),
             }],
+            ..LaunchTemplate::default()
         });
     }
     (groups, templates)

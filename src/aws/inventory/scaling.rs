@@ -80,6 +80,12 @@ pub struct LaunchTemplate {
     pub default_version: u64,
     /// Number of the latest version.
     pub latest_version: u64,
+    /// Its own tags, sorted; absent if they were not read: the list of versions does not have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Vec<Tag>>,
+    /// The service of AWS that operates it (`Operator`); absent if it is the account's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<String>,
     /// Sorted by number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<TemplateVersion>,

@@ -367,7 +367,7 @@ mod tests {
         assert!(sealed(undo).unwrap_err().to_string().contains("does not plan this deletion"));
     }
 
-    /// A new version of a launch template differs in the tags of clusters on instances alone.
+    /// A new version of a launch template differs in the tags of clusters alone, and adds this one's to instances.
     #[test]
     fn refuses_resealed_template_versions() {
         type Edit = fn(&mut PlannedChange);
@@ -398,12 +398,13 @@ mod tests {
         let new = |of_instances: String| text(&of_instances, "team=a");
         assert!(tried(old(), new(format!("Name=x {own}")), |_| {}).is_ok());
         assert!(tried(old(), new("Name=x".to_owned()), |_| {}).is_ok());
-        let cases: [(Option<Value>, Edit, &str); 8] = [
+        let cases: [(Option<Value>, Edit, &str); 9] = [
             (new(own.to_owned()), |_| {}, "does not manage this tag"),
             (new(format!("Name=y {own}")), |_| {}, "does not manage this tag"),
             (new(format!("Name=x {}", own.replace("owned", "shared"))), |_| {}, "does not manage this tag"),
             (new("Name=x kubernetes.io/cluster/c=owned".to_owned()), |_| {}, "does not manage this tag"),
             (text(&format!("Name=x {own}"), "team=b"), |_| {}, "does not manage this tag"),
+            (text(&format!("Name=x {own}"), &format!("{own} team=a")), |_| {}, "does not manage this tag"),
             (new(format!("Name=x {own}")), |change| change.class = Applicability::Confirm, "does not manage this tag"),
             (None, |_| {}, "does not plan this value"),
             (new(format!("Name=x {own}")), |change| change.arn.push('2'), "ARN does not match"),

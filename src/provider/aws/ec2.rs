@@ -227,7 +227,7 @@ fn groups(raw: Option<Vec<types::GroupIdentifier>>) -> Vec<String> {
     raw.unwrap_or_default().into_iter().filter_map(|group| group.group_id).collect()
 }
 
-fn managed_by(operator: Option<types::OperatorResponse>) -> Option<String> {
+pub(super) fn managed_by(operator: Option<types::OperatorResponse>) -> Option<String> {
     operator
         .filter(|operator| operator.managed == Some(true))
         .map(|operator| operator.principal.unwrap_or_else(|| "unknown".to_owned()))

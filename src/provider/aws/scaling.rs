@@ -195,6 +195,7 @@ fn reference(raw: types::LaunchTemplateSpecification) -> TemplateReference {
 struct Listed {
     template: String,
     name: String,
+    managed_by: Option<String>,
     is_default: bool,
     version: TemplateVersion,
 }
@@ -226,6 +227,7 @@ fn listed(raw: ec2_types::LaunchTemplateVersion) -> Option<Listed> {
     Some(Listed {
         template: raw.launch_template_id?,
         name: raw.launch_template_name.unwrap_or_default(),
+        managed_by: super::ec2::managed_by(raw.operator),
         is_default: raw.default_version == Some(true),
         version,
     })
@@ -239,6 +241,7 @@ fn templates(listed: Vec<Listed>) -> Vec<LaunchTemplate> {
         let template = all.entry(one.template.clone()).or_insert_with(|| LaunchTemplate {
             id: one.template,
             name: one.name,
+            managed_by: one.managed_by,
             ..LaunchTemplate::default()
         });
         template.latest_version = template.latest_version.max(one.version.number);

@@ -21,7 +21,7 @@ pub(super) fn tags(raw: Vec<RawTag>) -> Vec<Tag> {
     raw.into_iter().map(|tag| Tag { key: tag.key, value: tag.value }).collect()
 }
 
-fn managed_by(operator: Option<Operator>) -> Option<String> {
+pub(super) fn managed_by(operator: Option<Operator>) -> Option<String> {
     operator
         .filter(|operator| operator.managed)
         .map(|operator| operator.principal.unwrap_or_else(|| "unknown".to_owned()))

@@ -9,7 +9,7 @@ use crate::aws::{
 use crate::inventory::{REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Tag};
 use crate::tags::TagSpecification;
 
-use super::convert::{metadata_options, tags};
+use super::convert::{managed_by, metadata_options, tags};
 use super::shapes::{
     AccountDefaults, AutoScalingGroups, LaunchTemplateVersions, LaunchTemplates, Pages, RawAccountLevel,
     RawScalingGroup, RawTemplateData, RawTemplateReference,
@@ -43,6 +43,8 @@ pub(super) fn read(files: &mut Files<'_>, region: &mut Region) -> Result<(), Fol
                 name: raw.launch_template_name,
                 default_version: raw.default_version_number,
                 latest_version: raw.latest_version_number,
+                tags: Some(tags(raw.tags)),
+                managed_by: managed_by(raw.operator),
                 versions: Vec::new(),
             });
             let joined = templates.zip(versions).map(|(templates, versions)| joined(templates, versions));

@@ -235,6 +235,9 @@ shapes! {
         launch_template_name: String,
         default_version_number: u64,
         latest_version_number: u64,
+        #[serde(default)]
+        tags: Vec<RawTag>,
+        operator: Option<Operator>,
     }
     LaunchTemplateVersions { launch_template_versions: Vec<RawTemplateVersion>, next_token: Option<String> }
     RawTemplateVersion { launch_template_id: String, version_number: u64, launch_template_data: RawTemplateData }

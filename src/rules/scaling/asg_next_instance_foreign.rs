@@ -52,7 +52,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let fix = new_version(context, region, one, next);
             let violation = on_group(region, one, Severity::Warning, message, String::new());
             let violation = Violation { fix, ..violation };
-            found.push(violation.related([template_resource(next)]).with_respect_to(next.template.id.as_str()));
+            let key = Key::from_parts([next.template.id.as_str(), &next.version.number.to_string()]);
+            found.push(violation.related([template_resource(next)]).with_respect_to(key));
         }
         (one.is_known() || !found.is_empty()).then_some(found)
     })
@@ -73,12 +74,14 @@ fn new_version(context: &Context<'_>, region: &RegionView<'_>, one: &ScalingGrou
     let Some(alias) = next.alias else {
         return not_offered(&format!("the group uses version {} by its number", next.version.number));
     };
-    if let Some(tool) = leaves_to_code(Some(&one.group.tags)) {
-        return not_offered(&format!("{tool} manages the group"));
+    if one.propagated().iter().any(|tag| is_foreign(&tag.key, &tag.value)) {
+        return not_offered("a tag of the group names another cluster too: correct that first");
     }
-    // Amazon EKS User Guide, "Customize managed nodes with launch templates": EKS makes a template of its own from the user's.
-    if one.group.tags.iter().any(|tag| tag.key.starts_with("eks:")) {
-        return not_offered("it belongs to a managed node group, for which EKS makes the template");
+    if let Some(tool) = owner(one, next) {
+        return not_offered(&format!("{tool} manages it"));
+    }
+    if alias == TemplateAlias::Default && next.template.default_version != next.template.latest_version {
+        return not_offered("its default version is not the latest, and a new version would be both");
     }
     if let Some(other) = used_by_others(context, region, next) {
         return not_offered(&format!("the group `{}` uses the template too", text::printable(other)));
@@ -87,9 +90,9 @@ fn new_version(context: &Context<'_>, region: &RegionView<'_>, one: &ScalingGrou
         return not_offered("its version names snapshots, or was recorded without its other tags");
     };
     let mut after = before.clone();
-    for one in after.iter_mut().filter(|one| one.resource_type == TagSpecification::INSTANCE) {
+    for one in &mut after {
         one.tags.retain(|tag| !is_foreign(&tag.key, &tag.value));
-        if !tags::has_cluster_tag(&one.tags, id) {
+        if one.resource_type == TagSpecification::INSTANCE && !tags::has_cluster_tag(&one.tags, id) {
             one.tags.push(tags::Tag { key: context.cluster_key(), value: tags::OWNED.to_owned() });
         }
     }
@@ -105,12 +108,34 @@ fn new_version(context: &Context<'_>, region: &RegionView<'_>, one: &ScalingGrou
         TemplateAlias::Default => ("new-default-version", ", and make it the default"),
     };
     let summary = format!(
-        "make a new version of `{}` from version {} with the tag of this cluster alone{default}; everything else that uses {} of the template launches from it too",
+        "make a new version of `{}` from version {} with the tag of this cluster alone{default}; everything else that uses {} of the template launches from it too. If Terraform or CloudFormation manages the template, change it there: their next run makes a version without this change",
         next.template.id,
         next.version.number,
         alias.name()
     );
     Fix::choose(BY_HAND, vec![Choice::with(value, summary, vec![change])])
+}
+
+/// The tool or the service that makes the versions of the template, as far as tags of the group, of the template and of its
+/// instances show it.
+/// Source: Amazon EKS User Guide, "Customize managed nodes with launch templates": EKS makes a template of its own from the
+/// user's.
+fn owner(one: &ScalingGroup<'_>, next: &NextInstance<'_>) -> Option<String> {
+    const INSTALLERS: [(&str, &str); 4] = [
+        ("alpha.eksctl.io/", "eksctl"),
+        ("eks:", "EKS"),
+        ("kops.k8s.io/", "kOps"),
+        ("sigs.k8s.io/cluster-api-provider-aws/", "Cluster API"),
+    ];
+    let own = next.template.tags.as_deref().unwrap_or_default();
+    let sets = [own, &one.group.tags, &next.version.instance_tags];
+    let installer = |held: &[tags::Tag]| {
+        let named =
+            |(prefix, name): &(&str, &'static str)| held.iter().any(|tag| tag.key.starts_with(prefix)).then_some(*name);
+        INSTALLERS.iter().find_map(named).map(str::to_owned)
+    };
+    let of_service = next.template.managed_by.as_deref().map(|service| text::printable(service).into_owned());
+    of_service.or_else(|| sets.into_iter().find_map(|held| leaves_to_code(Some(held)).or_else(|| installer(held))))
 }
 
 /// A group of the region that is none of the cluster's and uses the template.
@@ -153,6 +178,7 @@ mod tests {
         tag(&mut version.instance_tags, OTHER_KEY, "owned");
         let mut volumes = TagSpecification { resource_type: "volume".to_owned(), ..TagSpecification::default() };
         tag(&mut volumes.tags, "team", "a");
+        tag(&mut volumes.tags, OTHER_KEY, "owned");
         version.not_inherited = Some(NotInherited { other_tags: vec![volumes], names_snapshots: false });
     }
 
@@ -180,8 +206,7 @@ mod tests {
         for name in [None, Some("$Default")] {
             let fix = aws::only_fix(&RULE, |c| {
                 foreign(c);
-                let of_latest = c.template_version("workers", 2).clone();
-                *c.template_version("workers", 1) = TemplateVersion { number: 1, ..of_latest };
+                c.region().launch_templates.as_mut().unwrap()[0].default_version = 2;
                 version(c, name);
             });
             assert_eq!(fix.choices[0].value, "new-default-version", "{}", fix.summary);
@@ -191,13 +216,40 @@ mod tests {
     #[test]
     fn no_new_version_is_offered_where_it_would_do_nothing_or_more() {
         type Change = fn(&mut Cluster);
-        let cases: [(Change, &str); 6] = [
+        let cases: [(Change, &str); 10] = [
             (|c| version(c, Some("2")), "by its number"),
             (
                 |c| tag(&mut c.launch_group("workers").tags, "aws:cloudformation:stack-name", "workers"),
-                "manages the group",
+                "the CloudFormation stack `workers` manages it",
             ),
-            (|c| tag(&mut c.launch_group("workers").tags, "eks:nodegroup-name", "workers"), "a managed node group"),
+            (|c| tag(&mut c.launch_group("workers").tags, "eks:nodegroup-name", "workers"), "EKS manages it"),
+            (
+                |c| {
+                    let template = &mut c.region().launch_templates.as_mut().unwrap()[0];
+                    tag(template.tags.get_or_insert_default(), "terraform", "true");
+                },
+                "Terraform (tag `terraform`) manages it",
+            ),
+            (
+                |c| tag(&mut c.template_version("workers", 2).instance_tags, "managed-by", "terraform"),
+                "Terraform (tag `managed-by`) manages it",
+            ),
+            (
+                |c| {
+                    let foreign = c.template_version("workers", 2).clone();
+                    *c.template_version("workers", 1) = TemplateVersion { number: 1, ..foreign };
+                    version(c, Some("$Default"));
+                },
+                "its default version is not the latest",
+            ),
+            (
+                |c| {
+                    let group = c.launch_group("workers");
+                    tag(&mut group.tags, "kubernetes.io/cluster/third", "owned");
+                    group.launch.as_mut().unwrap().propagated.push("kubernetes.io/cluster/third".to_owned());
+                },
+                "correct that first",
+            ),
             (
                 |c| {
                     let launch = c.launch_group("workers").launch.clone();

@@ -108,8 +108,7 @@ fn check_template_tags(plan: &Plan, change: &PlannedChange) -> Result<(), Invali
     let (before, after) = (tags_of(&before), tags_of(&after));
     let is_instance = |kind: &str| kind == TagSpecification::INSTANCE;
     let is_own = |tag: &Tag| tag.key == own || tag.key == tags::LEGACY_TAG && tag.value == plan.cluster_id;
-    let removes =
-        before.difference(&after).all(|(kind, tag)| is_instance(kind) && tags::is_membership(&tag.key) && !is_own(tag));
+    let removes = before.difference(&after).all(|(_, tag)| tags::is_membership(&tag.key) && !is_own(tag));
     let adds = after.difference(&before).all(|(kind, tag)| is_instance(kind) && tag.key == own && tag.value == OWNED);
     require(removes && adds, InvalidChange::Tag)
 }

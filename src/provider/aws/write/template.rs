@@ -50,7 +50,17 @@ impl Writer {
         };
         let request = client.modify_launch_template().launch_template_id(&target.id);
         let request = request.default_version(default).dry_run(dry_run);
-        self.send(Operation::ModifyLaunchTemplate, region, || request.send()).await
+        let moved = self.send(Operation::ModifyLaunchTemplate, region, || request.send()).await;
+        moved.map_err(|error| match made {
+            Some(number) => {
+                let (code, id) = (error.code.clone(), &target.id);
+                CallError::new(
+                    &code,
+                    format!("{}; version {number} of {id} was made, and is not the default", error.message),
+                )
+            }
+            None => error,
+        })
     }
 }
 
