@@ -10,7 +10,7 @@ pub use aws::{
     FIX, LAUNCH_TEMPLATES, LEFTOVERS, SCAN, fix_policy, launch_templates_policy, leftovers_policy, organization_policy,
     scan_policy,
 };
-pub(crate) use aws::{MULTI_ACCOUNT, WHY, why_policy};
+pub(crate) use aws::{MULTI_ACCOUNT, WHY, scan_policy_without_balancers, why_policy, without_balancers};
 pub(crate) use kubernetes::{WHY as WHY_KUBERNETES, kubernetes_roles};
 
 /// A call of a scan.

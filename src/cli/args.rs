@@ -230,9 +230,10 @@ pub(in crate::cli) struct AuditArgs {
     /// The controller runs with --configure-cloud-routes
     #[arg(long, help_heading = "Audit")]
     pub(in crate::cli) cloud_routes: bool,
-    /// Controller that is switched off (`--controllers`), so that its permissions are not required; repeatable
-    #[arg(long, value_name = "CONTROLLER", help_heading = "Audit")]
-    pub(in crate::cli) without: Vec<WithoutController>,
+    /// Controller that is switched off (`--controllers`), so that its permissions are not required, or `balancers`:
+    /// the load balancers of the account are not read; repeatable
+    #[arg(long, value_name = "WHAT", help_heading = "Audit")]
+    pub(in crate::cli) without: Vec<Without>,
     #[command(flatten)]
     pub(in crate::cli) rights: ControllerRightsArgs,
     /// Installer that created the machines, whose tags are checked too (Alibaba Cloud only)
@@ -295,7 +296,7 @@ pub(in crate::cli) enum ControllerCredentials {
 
 /// `--without`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum WithoutController {
+pub(in crate::cli) enum Without {
     /// The service controller: another one handles all Services
     Service,
     /// The route controller (`--configure-cloud-routes=false`)
@@ -305,16 +306,31 @@ pub(in crate::cli) enum WithoutController {
     Tagging,
     /// The controller of network load balancers (Alibaba Cloud)
     Nlb,
+    /// Load balancers and target groups are not read
+    Balancers,
 }
 
-impl From<WithoutController> for Controller {
-    fn from(without: WithoutController) -> Self {
-        match without {
-            WithoutController::Service => Self::Service,
-            WithoutController::Route => Self::Route,
-            WithoutController::Tagging => Self::Tagging,
-            WithoutController::Nlb => Self::Nlb,
+impl Without {
+    /// The controller that is switched off, if it is one.
+    pub(in crate::cli) fn controller(self) -> Option<Controller> {
+        match self {
+            Self::Service => Some(Controller::Service),
+            Self::Route => Some(Controller::Route),
+            Self::Tagging => Some(Controller::Tagging),
+            Self::Nlb => Some(Controller::Nlb),
+            Self::Balancers => None,
         }
+    }
+}
+
+impl AuditArgs {
+    /// True if the load balancers of the account are read.
+    #[cfg_attr(
+        not(any(feature = "aws", feature = "alibaba")),
+        expect(dead_code, reason = "only live accounts are read")
+    )]
+    pub(in crate::cli) fn reads_balancers(&self) -> bool {
+        !self.without.contains(&Without::Balancers)
     }
 }
 

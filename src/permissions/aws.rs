@@ -358,8 +358,26 @@ pub fn leftovers_policy(limits: &FixLimits) -> String {
     document(&statements)
 }
 
+/// Service of the calls that `scan --without balancers` leaves out.
+const LOAD_BALANCING: &str = "elasticloadbalancing";
+
+/// Calls of `scan --without balancers`.
+pub(crate) fn without_balancers() -> impl Iterator<Item = &'static Permission> {
+    SCAN.iter().filter(|permission| permission.action.split(':').next() != Some(LOAD_BALANCING))
+}
+
+/// The policy for `scan --without balancers`.
+#[must_use]
+pub(crate) fn scan_policy_without_balancers() -> String {
+    document(&[read_statement(without_balancers())])
+}
+
 fn scan_statement() -> Value {
-    let actions: Vec<&str> = SCAN.iter().map(|permission| permission.action).collect();
+    read_statement(SCAN.iter())
+}
+
+fn read_statement<'p>(listed: impl Iterator<Item = &'p Permission>) -> Value {
+    let actions: Vec<&str> = listed.map(|permission| permission.action).collect();
     json!({"Sid": "TagauditScan", "Effect": "Allow", "Action": actions, "Resource": "*"})
 }
 

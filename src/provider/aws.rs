@@ -65,6 +65,8 @@ pub(crate) struct Request<'a> {
     pub timeout: Duration,
     /// Clusters whose roles are needed; without them, all roles of instances.
     pub cluster: Option<ClusterScope<'a>>,
+    /// True to read load balancers and target groups.
+    pub load_balancers: bool,
     /// Display of the progress on standard error.
     pub progress: Display,
     /// True to log every request to standard error.
@@ -250,7 +252,8 @@ async fn read_known_account(
         managed_policies: Vec::new(),
         ..Account::default()
     };
-    let started: Vec<_> = regions.iter().map(|name| ec2::read_region(&session, name, caller)).collect();
+    let started: Vec<_> =
+        regions.iter().map(|name| ec2::read_region(&session, name, request.load_balancers, caller)).collect();
     let mut waiting = started.into_iter();
     loop {
         let batch: Vec<_> = waiting.by_ref().take(REGIONS_AT_ONCE).collect();

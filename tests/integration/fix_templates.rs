@@ -148,7 +148,7 @@ fn a_default_behind_the_latest_version_gets_no_offer() {
     region(&mut inventory).launch_templates.as_mut().unwrap()[0].default_version = 1;
     let site = Site::of(&inventory);
     let ended = site.fix(&[]);
-    assert!(ended.stdout.contains("its default version is not the latest"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("tagaudit offers no new version"), "{}", ended.stdout);
     assert!(site.mock.writes().is_empty());
 }
 

@@ -139,6 +139,13 @@ pub(crate) enum BaselineCommand {
     },
 }
 
+/// `permissions --without`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WithoutReads {
+    /// Load balancers and target groups
+    Balancers,
+}
+
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct PermissionsArgs {
@@ -148,6 +155,9 @@ pub(crate) struct PermissionsArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = PermissionsFormat::Policy)]
     pub(crate) format: PermissionsFormat,
+    /// Leave out the permissions to read load balancers, for `scan --without balancers`
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["fixing", "kubernetes", "why", "target_role"])]
+    pub(crate) without: Option<WithoutReads>,
     /// Print the permissions to apply and undo a fix instead of those of a scan
     #[arg(long, group = "fixing")]
     pub(crate) fix: bool,

@@ -16,7 +16,7 @@ use crate::why;
 
 use crate::cli::args::ProviderName;
 use crate::cli::args::catalogue::{
-    ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, RulesArgs, RulesFormat, SeverityName,
+    ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, RulesArgs, RulesFormat, SeverityName, WithoutReads,
 };
 use crate::cli::io::failure::Failure;
 use crate::cli::io::input::unknown_rule;
@@ -236,6 +236,10 @@ pub(in crate::cli) fn permissions(
         }
         ProviderName::Aws => Ok(aws_permissions(args, width, out)),
         ProviderName::Alibaba if args.fix_leftovers => Err(Failure::usage("--fix-leftovers supports only AWS so far")),
+        ProviderName::Alibaba if args.without.is_some() => Err(Failure::usage(
+            "--without is for AWS: in Alibaba Cloud load balancers are read only if Services are known",
+        )
+        .help("omit it")),
         ProviderName::Alibaba if args.fix_launch_templates => {
             Err(Failure::usage("--fix-launch-templates is for AWS").help("omit it"))
         }
@@ -347,6 +351,9 @@ fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) ->
         PermissionsFormat::Policy if args.fix_launch_templates => {
             out.write_all(permissions::launch_templates_policy(&limits(args)).as_bytes())
         }
+        PermissionsFormat::Policy if args.without == Some(WithoutReads::Balancers) => {
+            out.write_all(permissions::scan_policy_without_balancers().as_bytes())
+        }
         PermissionsFormat::Policy if args.why => out.write_all(permissions::why_policy().as_bytes()),
         PermissionsFormat::Policy => out.write_all(
             match &args.target_role {
@@ -355,6 +362,9 @@ fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) ->
             }
             .as_slice(),
         ),
+        PermissionsFormat::Table if args.without == Some(WithoutReads::Balancers) => {
+            permissions_table(permissions::without_balancers(), "not audited without it", width, out)
+        }
         PermissionsFormat::Table => {
             let (listed, without) = match (args.fix, args.fix_leftovers, args.fix_launch_templates) {
                 (true, ..) => (permissions::FIX, "not fixed without it"),

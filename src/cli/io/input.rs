@@ -222,7 +222,7 @@ pub(in crate::cli) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Fa
     let mut baselines = RoleAuditOptions {
         controller_version: args.cloud_controller_version(),
         target_controller: crate::kubernetes::Target::from(&args.target).controller,
-        without: args.without.iter().copied().map(Into::into).collect(),
+        without: args.without.iter().filter_map(|one| one.controller()).collect(),
         controller_roles: args.rights.controller_role.clone(),
         credentials_elsewhere: args.rights.controller_credentials.is_some(),
         ..RoleAuditOptions::default()

@@ -1,5 +1,8 @@
 //! Evidence of live accounts and recordings: the requests that the options of a command make.
 
+#[cfg(feature = "alibaba")]
+use std::collections::BTreeSet;
+
 use crate::alibaba;
 #[cfg(feature = "alibaba")]
 use crate::alibaba::further_reads::{FURTHER, further_reads};
@@ -7,6 +10,8 @@ use crate::aws::Inventory;
 use crate::estate::Estate;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 use crate::inventory::Provider;
+#[cfg(feature = "alibaba")]
+use crate::inventory::Read;
 #[cfg(feature = "alibaba")]
 use crate::provider::alibaba::live as alibaba_live;
 #[cfg(feature = "aws")]
@@ -18,6 +23,8 @@ use super::Scope;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 use super::display::display;
 use super::fleet::Fleet;
+#[cfg(feature = "alibaba")]
+use crate::cli::args::AuditArgs;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 use crate::cli::args::ConnectionArgs;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
@@ -106,6 +113,7 @@ fn each_of_aws(
         all_regions: args.source.all_regions,
         iam_reads: args.source.iam_reads.into(),
         cluster: Some(fleet.reads(controller_roles, args.many.all_clusters)),
+        load_balancers: args.audit.reads_balancers(),
         ..request(&args.source.connection, &args.output.terminal, None)
     };
     aws::collect_each(&request, &mut many).map_err(provider_failure)
@@ -123,7 +131,7 @@ fn each_of_alibaba(
     fleet: &Fleet,
     controller_roles: &[String],
 ) -> Result<(), Failure> {
-    let request = request_of_fleet(&args.source, &args.output.terminal, fleet, controller_roles);
+    let request = request_of_fleet(&args.source, &args.audit, &args.output.terminal, fleet, controller_roles);
     alibaba_live::collect_each(&request, &mut many).map_err(provider_failure)
 }
 
@@ -139,7 +147,8 @@ fn live_all(
     scope: &Scope<'_>,
     fleet: &Fleet,
 ) -> Result<Inventory, Failure> {
-    read_live(source, terminal, Some(fleet.reads(&scope.baselines.controller_roles, true)))
+    let cluster = Some(fleet.reads(&scope.baselines.controller_roles, true));
+    read_live(source, terminal, cluster, scope.audit.reads_balancers())
 }
 
 #[cfg(not(feature = "aws"))]
@@ -163,6 +172,7 @@ pub(in crate::cli) fn request<'a>(
         assume_roles: connection.assume_role.clone(),
         external_id: connection.external_id.clone(),
         iam_reads: crate::provider::IamReads::Auto,
+        load_balancers: scope.is_none_or(|scope| scope.audit.reads_balancers()),
         requests_per_second: connection.requests_per_second,
         timeout: std::time::Duration::from_secs(connection.timeout),
         cluster: scope.map(|scope| aws::ClusterScope {
@@ -180,7 +190,8 @@ pub(in crate::cli) fn request<'a>(
 
 #[cfg(feature = "aws")]
 fn live(source: &SourceArgs, terminal: &TerminalArgs, scope: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
-    read_live(source, terminal, request(&source.connection, terminal, scope).cluster)
+    let aws::Request { cluster, load_balancers, .. } = request(&source.connection, terminal, scope);
+    read_live(source, terminal, cluster, load_balancers)
 }
 
 #[cfg(feature = "aws")]
@@ -188,11 +199,13 @@ fn read_live(
     source: &SourceArgs,
     terminal: &TerminalArgs,
     cluster: Option<aws::ClusterScope<'_>>,
+    load_balancers: bool,
 ) -> Result<Inventory, Failure> {
     let request = aws::Request {
         all_regions: source.all_regions,
         iam_reads: source.iam_reads.into(),
         cluster,
+        load_balancers,
         ..request(&source.connection, terminal, None)
     };
     aws::collect(&request).map_err(provider_failure)
@@ -237,7 +250,7 @@ fn all_of_alibaba(
     scope: &Scope<'_>,
     fleet: &Fleet,
 ) -> Result<alibaba::Inventory, Failure> {
-    let request = request_of_fleet(source, terminal, fleet, &scope.baselines.controller_roles);
+    let request = request_of_fleet(source, scope.audit, terminal, fleet, &scope.baselines.controller_roles);
     alibaba_live::collect(&request).map_err(provider_failure)
 }
 
@@ -263,26 +276,36 @@ pub(in crate::cli) fn request_alibaba<'a>(
             controller_roles: &scope.baselines.controller_roles,
             rrsa_roles: alibaba::rrsa::named_roles(&scope.kubernetes),
         }),
-        load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some()),
-        further: scope.map(|scope| further_reads(&scope.kubernetes)).unwrap_or_default(),
+        load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some() && scope.audit.reads_balancers()),
+        further: scope.map(|scope| further(further_reads(&scope.kubernetes), scope.audit)).unwrap_or_default(),
         audit_trail: None,
         verbose: terminal.verbose,
         progress: display(terminal),
     }
 }
 
+/// Those of some reads that the options leave in.
+#[cfg(feature = "alibaba")]
+fn further(mut reads: BTreeSet<Read>, audit: &AuditArgs) -> BTreeSet<Read> {
+    if !audit.reads_balancers() {
+        reads.remove(&Read::AlbListLoadBalancers);
+    }
+    reads
+}
+
 /// A request for every cluster of an account of Alibaba Cloud.
 #[cfg(feature = "alibaba")]
 fn request_of_fleet<'a>(
     source: &SourceArgs,
+    audit: &AuditArgs,
     terminal: &TerminalArgs,
     fleet: &'a Fleet,
     controller_roles: &'a [String],
 ) -> alibaba_live::Request<'a> {
     alibaba_live::Request {
         principals: alibaba_live::Principals { cluster: None, controller_roles, rrsa_roles: fleet.rrsa_roles() },
-        load_balancers: fleet.has_services(),
-        further: fleet.further_reads(),
+        load_balancers: fleet.has_services() && audit.reads_balancers(),
+        further: further(fleet.further_reads(), audit),
         all_regions: source.all_regions,
         audit_trail: source.audit_trail.then(Vec::new),
         ..request_alibaba(&source.connection, terminal, None)

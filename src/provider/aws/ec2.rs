@@ -24,7 +24,12 @@ const ROUTE_TABLE_PAGE: i32 = 100;
 const VOLUME_PAGE: i32 = 500;
 
 /// Reads a region. Failed reads are in the gaps.
-pub(super) async fn read_region(session: &Session, name: &str, caller: &Caller) -> (Region, Vec<Gap>) {
+pub(super) async fn read_region(
+    session: &Session,
+    name: &str,
+    load_balancers: bool,
+    caller: &Caller,
+) -> (Region, Vec<Gap>) {
     let client = session.ec2(name);
     /// Reads one list: the request for a page, the answer's list and token, and the conversion of an item.
     macro_rules! list {
@@ -52,7 +57,7 @@ pub(super) async fn read_region(session: &Session, name: &str, caller: &Caller) 
         list!(Read::DescribeVolumes, c => c.describe_volumes().max_results(VOLUME_PAGE).include_managed_resources(true), volumes, volume),
         list!(Read::DescribeInstanceProfileAssociations, c => c.describe_iam_instance_profile_associations().max_results(PAGE), iam_instance_profile_associations, association),
         read_zones(&client, name, caller),
-        read_others(session, &client, name, caller),
+        read_others(session, &client, name, load_balancers, caller),
     );
     let lists =
         [instances.1, subnets.1, vpcs.1, groups.1, tables.1, dhcp.1, interfaces.1, volumes.1, associations.1, zones.1];
@@ -84,12 +89,24 @@ async fn read_zones(client: &Client, name: &str, caller: &Caller) -> (Vec<Availa
 }
 
 /// Reads what launches instances and what sends traffic to them, with the limits of the account; a region with nothing else.
-async fn read_others(session: &Session, client: &Client, name: &str, caller: &Caller) -> (Region, Vec<Gap>) {
+async fn read_others(
+    session: &Session,
+    client: &Client,
+    name: &str,
+    load_balancers: bool,
+    caller: &Caller,
+) -> (Region, Vec<Gap>) {
     let (autoscaling, balancing) = (session.autoscaling(name), session.load_balancing(name));
     let (groups, templates, balancers, addresses) = tokio::join!(
         super::scaling::read_groups(&autoscaling, name, caller),
         super::scaling::read_templates(client, name, caller),
-        super::load_balancing::read_lists(&balancing, name, caller),
+        async {
+            if load_balancers {
+                super::load_balancing::read_lists(&balancing, name, caller).await
+            } else {
+                (None, Vec::new())
+            }
+        },
         super::load_balancing::read_addresses(client, name, caller),
     );
     let region = Region {

@@ -17,9 +17,12 @@ use super::{
 pub(super) const RULE: Rule = Rule {
     id: "lb-left-behind",
     title: "a load balancer was left behind",
-    severity: RuleSeverity::always(Severity::Warning),
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; info if only its targets show it, because the objects of the cluster were not given",
+    ),
     resources: BALANCER,
-    condition: "The tags of a load balancer name a Service, Ingress or Ingress group of this cluster that does not exist, a Service that is of another type, or one that has another load balancer; or nothing runs here that belongs to the cluster: no instance, no Auto Scaling group, no control plane of EKS, no healthy target. Without a list of the Services of all namespaces, those of the same namespace must have been given: the message then states it. Load balancers of installers, which name no Service, and new ones are skipped.",
+    condition: "The tags of a load balancer name a Service, Ingress or Ingress group of this cluster that does not exist, a Service that is of another type, or one that has another load balancer; or nothing runs here that belongs to the cluster: no instance, no Auto Scaling group, no control plane of EKS, no healthy target. Without a list of the Services of all namespaces, those of the same namespace must have been given: the message then states it. Without any Services or Ingresses, a load balancer without a healthy target is reported as probably left behind. Load balancers of installers, which name no Service, and new ones are skipped.",
     impact: "it is paid for, and its security groups and subnets cannot be deleted while it exists; no controller deletes it",
     fix: "Delete it, then its target groups, the rules that name its security group, and the group (`--fix-leftovers`, where nothing is healthy and the object certainly does not exist).",
     applicability: Applicability::Choice,
@@ -91,14 +94,15 @@ fn check(context: &Context<'_>) -> CheckResult {
             Certainty::WaitsForController => Fix::none(
                 "see the events of the Service, and remove what stops its controller: deleted by hand, the groups, rules and target groups stay",
             ),
-            Certainty::Probable => Fix::none(format!("{BY_HAND}; {OBJECTS_UNKNOWN}")),
+            Certainty::Probable | Certainty::Idle => Fix::none(format!("{BY_HAND}; {OBJECTS_UNKNOWN}")),
             Certainty::Certain if !is_dead && !knows_objects(context) => {
                 Fix::none(format!("{BY_HAND}; {OBJECTS_UNKNOWN}"))
             }
             Certainty::Certain => fix(context, one, is_dead),
         };
         let groups = one.groups.iter().map(|group| super::group_resource(one.region, group));
-        let violation = on_balancer(one, Severity::Warning, message, String::new());
+        let severity = if certainty == Certainty::Idle { Severity::Info } else { Severity::Warning };
+        let violation = on_balancer(one, severity, message, String::new());
         Some(vec![Violation { fix, ..violation }.related(groups).impact(blocked(one.balancer))])
     })
 }
@@ -233,11 +237,26 @@ enum Certainty {
     Certain,
     /// The object is not among those that were given.
     Probable,
+    /// None of its targets is healthy, and the objects of the cluster were not given.
+    Idle,
     /// A controller still has to delete it.
     WaitsForController,
 }
 
 impl Use {
+    /// The use as far as its targets show it.
+    fn by_targets(one: &Balancer<'_>, kind: &str) -> Self {
+        match serves_something(one) {
+            // Without a node, nothing can be healthy.
+            Some(false) if !one.region.members.is_empty() => {
+                let reason =
+                    format!("none of its targets is healthy: probably nothing uses it, but the {kind} were not given");
+                Self::Left(reason, Certainty::Idle)
+            }
+            Some(_) | None => Self::Unknown,
+        }
+    }
+
     fn left(reason: impl Into<String>) -> Self {
         Self::Left(reason.into(), Certainty::Certain)
     }
@@ -245,7 +264,7 @@ impl Use {
 
 /// The use of a load balancer by its Service.
 fn of_service(context: &Context<'_>, one: &Balancer<'_>, namespace: &str, name: &str) -> Use {
-    let Some(services) = context.kubernetes.services.as_deref() else { return Use::Unknown };
+    let Some(services) = context.kubernetes.services.as_deref() else { return Use::by_targets(one, "Services") };
     let Some(service) = one.service else {
         // Only objects of the API have a uid: manifests are a part of a cluster.
         let in_namespace = services.iter().filter(|other| other.namespace == namespace && !other.uid.is_empty());
@@ -332,6 +351,7 @@ fn of_ingress(context: &Context<'_>, one: &Balancer<'_>, made_for: MadeFor<'_>) 
     match (exists, is_listed && !may_come_from_class && !is_contradicted) {
         (true, _) => Use::Current,
         (false, true) => Use::left("no such Ingress exists"),
+        (false, false) if of_cluster.is_empty() && evidence.services.is_none() => Use::by_targets(one, "Ingresses"),
         (false, false) => Use::Unknown,
     }
 }
@@ -339,7 +359,7 @@ fn of_ingress(context: &Context<'_>, one: &Balancer<'_>, made_for: MadeFor<'_>) 
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::finding::Applicability;
+    use crate::finding::{Applicability, Severity};
     use crate::resource::ResourceKind;
     use crate::testing::aws::{self, Cluster, ID};
     use crate::testing::load_balancers::{CLUSTER_IP, OTHER_SERVICE, SERVICE, WHOLE_CLUSTER, unhealthy};
@@ -458,6 +478,21 @@ mod tests {
             assert!(fix.applicability == Applicability::None && fix.changes.is_empty(), "{reason}: {}", fix.summary);
             assert!(fix.summary.contains(reason), "{reason}: {}", fix.summary);
         }
+    }
+
+    /// Without the objects of the cluster, targets show a part: a Service without endpoints looks the same.
+    #[test]
+    fn without_objects_only_a_load_balancer_without_a_healthy_target_is_reported() {
+        let (found, _) = aws::changed(&RULE, |c| {
+            c.add_network();
+            unhealthy(c.target_group(), &[]);
+        });
+        assert_eq!(found.iter().map(|one| one.severity).collect::<Vec<_>>(), [Severity::Info]);
+        assert!(found[0].message.contains("the Services were not given"), "{}", found[0].message);
+        assert!(found[0].fix.changes.is_empty() && found[0].fix.choices.is_empty());
+        aws::does_not_apply(&RULE, |c| {
+            c.add_network();
+        });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::aws::view::RegionView;
-use crate::aws::{LoadBalancerKind, LoadBalancing};
+use crate::aws::{LoadBalancer, LoadBalancerKind, LoadBalancing};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "warning; info for Elastic IP addresses and for security groups per network interface",
     ),
     resources: &[ResourceKind::Cluster],
-    condition: "At least 90 percent of the Classic, Network or Application Load Balancers or of the target groups that the account allows in a region exist; all its Elastic IP addresses are allocated; or an interface of a node has as many security groups as it may have.",
+    condition: "At least 90 percent of the Classic, Network or Application Load Balancers or of the target groups that the account allows in a region exist, or of the listeners of a load balancer of the cluster; all its Elastic IP addresses are allocated; or an interface of a node has as many security groups as it may have.",
     impact: "the controllers cannot create the next ones: `TooManyLoadBalancers`, `TooManyTargetGroups`, `AddressLimitExceeded`",
     fix: "Delete what is not used, or request a higher quota.",
     sources: &[
@@ -65,6 +65,20 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 let verb = if free == 1 { "fits" } else { "fit" };
                 let message = format!("{number} of {limit} exist in {place} (limit {name}): {free} more {verb}");
                 report(Severity::Warning, name, message);
+            }
+        }
+        let names = context.existing.names(context.cluster_id());
+        let is_own = |one: &LoadBalancer| !names.claims(one.tags.as_deref().unwrap_or_default()).is_empty();
+        for (balancer, name, number, limit) in listeners(balancing, limits, is_own) {
+            checked += 1;
+            if number * 10 >= limit * 9 {
+                let free = limit.saturating_sub(number);
+                let verb = if free == 1 { "fits" } else { "fit" };
+                let message = format!(
+                    "`{}` has {number} of {limit} listeners (limit {name}): {free} more {verb}",
+                    text::printable(balancer)
+                );
+                report(Severity::Warning, &format!("{name} {balancer}"), message);
             }
         }
     } else {
@@ -124,6 +138,25 @@ fn counts<'l>(
     })
 }
 
+/// Load balancers of the cluster whose listeners were read: the name, that of the limit, their number and the limit.
+/// Source: Elastic Load Balancing API Reference, `Limit`, of both versions.
+fn listeners<'l>(
+    balancing: &'l LoadBalancing,
+    limits: &'l BTreeMap<String, u64>,
+    is_own: impl Fn(&LoadBalancer) -> bool + 'l,
+) -> impl Iterator<Item = (&'l str, &'static str, u64, u64)> + 'l {
+    balancing.load_balancers.iter().filter(move |one| is_own(one)).filter_map(|one| {
+        let name = match one.kind {
+            LoadBalancerKind::Classic => "classic-listeners",
+            LoadBalancerKind::Network => "listeners-per-network-load-balancer",
+            LoadBalancerKind::Application => "listeners-per-application-load-balancer",
+            _ => return None,
+        };
+        let limit = limits.get(name).copied().filter(|limit| *limit > 0)?;
+        Some((one.name.as_str(), name, one.listeners.as_ref()?.len() as u64, limit))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::RULE;
@@ -140,6 +173,7 @@ mod tests {
     fn fires() {
         aws::fires(&RULE, |c| limit(c, "network-load-balancers", 1));
         aws::fires(&RULE, |c| limit(c, "target-groups", 1));
+        aws::fires(&RULE, |c| limit(c, "listeners-per-network-load-balancer", 1));
         aws::fires(&RULE, |c| {
             let limits = NetworkLimits { elastic_ips: Some(1), ..NetworkLimits::default() };
             c.region().limits = Some(limits);
@@ -155,6 +189,7 @@ mod tests {
     fn silent() {
         aws::silent(&RULE, |c| {
             limit(c, "network-load-balancers", 50);
+            limit(c, "listeners-per-network-load-balancer", 50);
             let limits = NetworkLimits { elastic_ips: Some(5), groups_per_interface: Some(5), rules_per_group: None };
             c.region().limits = Some(limits);
             c.region().elastic_ips = Some(Vec::new());
