@@ -1,5 +1,7 @@
 //! What was read from AWS, verbatim. An empty list means "read, and empty"; a failed read is a [`Gap`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::inventory::kubernetes::Recording;
@@ -29,7 +31,7 @@ pub use scaling::{
     AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, NotInherited, TemplateReference,
     TemplateVersion,
 };
-pub(crate) use scaling::{attached, template_groups, template_tags};
+pub(crate) use scaling::{attached, template_groups, template_image, template_tags};
 #[cfg(feature = "aws")]
 pub(crate) use unlisted::{unlisted, unlisted_of_launches};
 
@@ -125,6 +127,10 @@ pub struct Region {
     /// All launch templates, with some of their versions; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_templates: Option<Vec<LaunchTemplate>>,
+    /// Machine images that launches name, by id, with true if the account can launch them; those that were not asked for are
+    /// absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub images: BTreeMap<String, bool>,
     /// Defaults of the account for the metadata service; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata_defaults: Option<MetadataDefaults>,

@@ -114,6 +114,8 @@ pub(crate) struct LaunchNeeds {
     pub(crate) versions: BTreeMap<String, Vec<u64>>,
     /// Names of instance profiles.
     pub(crate) profiles: BTreeSet<String>,
+    /// Ids of machine images.
+    pub(crate) images: BTreeSet<String>,
     /// True if launches depend on the defaults of the account.
     pub(crate) needs_defaults: bool,
 }
@@ -129,6 +131,7 @@ impl LaunchNeeds {
             held.dedup();
         }
         self.profiles.extend(other.profiles);
+        self.images.extend(other.images);
         self.needs_defaults |= other.needs_defaults;
     }
 }
@@ -174,6 +177,7 @@ fn needs_of<'a>(region: &Region, groups: impl Iterator<Item = (&'a LaunchSetting
                 Launch::Known(next) => {
                     needs.needs_defaults |= next.depends_on_account();
                     needs.profiles.extend(next.profile_name().map(str::to_owned));
+                    needs.images.extend(next.version.image.clone());
                 }
                 // The version is read next.
                 Launch::Unknown(_) => needs.needs_defaults = true,

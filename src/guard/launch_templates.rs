@@ -123,6 +123,8 @@ fn version_of(plan: &Plan, change: &Change) -> TemplateVersion {
         security_groups: template_groups(of_instance, of_interfaces),
         instance_profile: known.or_else(named),
         metadata_options: block(change.known("metadata_options")).map(|block| metadata(block, None)),
+        // The images that a plan names were not asked for.
+        image: None,
         // Nothing is written on the copy of a plan.
         not_inherited: None,
     }

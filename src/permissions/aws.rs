@@ -45,6 +45,11 @@ pub static SCAN: &[Permission] = &[
         purpose: "instance profiles that are being associated",
         without: Some("instance-profile-missing"),
     },
+    Permission {
+        action: "ec2:DescribeImages",
+        purpose: "whether the images of launch templates exist",
+        without: Some("asg-image-missing"),
+    },
     Permission { action: "ec2:DescribeInstances", purpose: "the nodes", without: None },
     Permission {
         action: "ec2:DescribeLaunchTemplateVersions",

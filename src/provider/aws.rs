@@ -307,7 +307,7 @@ async fn region_details(
     caller: &Caller,
 ) -> Vec<Gap> {
     let wanted = load_balancing::wanted(region, needs.clusters.as_ref(), &needs.vpcs);
-    let Region { name, vpcs, launch_templates, metadata_defaults, load_balancing, .. } = region;
+    let Region { name, vpcs, launch_templates, metadata_defaults, load_balancing, images, .. } = region;
     let launches = needs.launches.get(name).cloned().unwrap_or_default();
     let defaults = async {
         if !launches.needs_defaults {
@@ -315,13 +315,25 @@ async fn region_details(
         }
         scaling::read_defaults(client, name, metadata_defaults, caller).await
     };
-    let (mut gaps, of_versions, of_defaults, of_balancers) = tokio::join!(
+    let (mut gaps, of_versions, of_images, of_defaults, of_balancers) = tokio::join!(
         ec2::read_vpc_attributes(client, name, vpcs, &needs.vpcs, caller),
         scaling::read_versions(client, name, launch_templates, &launches.versions, caller),
+        scaling::read_images(client, name, &launches.images, caller),
         defaults,
         load_balancing::read_details(balancing, name, load_balancing, &wanted, caller),
     );
     gaps.extend(of_versions);
+    let mut read = vec![of_images];
+    // Those that a numbered version names are known only now.
+    let later = scaling::images_of(launch_templates.as_deref().unwrap_or_default(), &launches.versions);
+    let later: BTreeSet<String> = later.difference(&launches.images).cloned().collect();
+    if !later.is_empty() {
+        read.push(scaling::read_images(client, name, &later, caller).await);
+    }
+    for (found, gap) in read {
+        images.extend(found);
+        gaps.extend(gap);
+    }
     gaps.extend(of_balancers);
     gaps.extend(of_defaults);
     gaps

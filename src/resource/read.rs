@@ -53,6 +53,7 @@ reads! {
     DescribeAddresses = "ec2:DescribeAddresses" [];
     DescribeAvailabilityZones = "ec2:DescribeAvailabilityZones" [];
     DescribeDhcpOptions = "ec2:DescribeDhcpOptions" [];
+    DescribeImages = "ec2:DescribeImages" [];
     DescribeInstanceProfileAssociations = "ec2:DescribeIamInstanceProfileAssociations" [];
     DescribeInstances = "ec2:DescribeInstances" [Instance, InstanceProfile, Role];
     DescribeLaunchTemplateVersions = "ec2:DescribeLaunchTemplateVersions" [LaunchTemplate];

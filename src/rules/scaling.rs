@@ -14,15 +14,18 @@ use super::aws::Context;
 use super::{CheckResult, Rule, Violation};
 
 mod asg_cannot_launch;
+mod asg_image_missing;
 mod asg_launch_suspended;
 mod asg_next_instance_foreign;
 mod asg_next_instance_metadata;
 mod asg_next_instance_profile;
 mod asg_next_instance_security_groups;
 mod asg_next_instance_untagged;
+mod asg_warm_instance_untagged;
 mod asg_zone_without_lb_subnet;
 mod autoscaler_group_of_two_clusters;
 mod autoscaler_group_tags;
+mod autoscaler_template_labels;
 mod autoscaler_template_taints;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/scaling.rs"));

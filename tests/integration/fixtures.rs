@@ -235,6 +235,7 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
         Read::DescribeAvailabilityZones => region.availability_zones.clear(),
         Read::DescribeAutoScalingGroups => region.auto_scaling_groups = None,
         Read::DescribeLaunchTemplateVersions => region.launch_templates = None,
+        Read::DescribeImages => region.images.clear(),
         Read::GetInstanceMetadataDefaults => region.metadata_defaults = None,
         Read::DescribeLoadBalancers => region.load_balancing = None,
         Read::DescribeAddresses => region.elastic_ips = None,

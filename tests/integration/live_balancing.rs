@@ -140,6 +140,18 @@ fn details_are_read_of_the_load_balancers_of_the_cluster() {
     }
 }
 
+/// Nothing of Elastic Load Balancing is asked, and its rules do not apply.
+#[test]
+fn without_balancers_none_is_read() {
+    let world = with_balancers();
+    let mock = Mock::serve(&world.inventory);
+    let (code, report) = scan(&mock, &world, &["--without", "balancers"]);
+    assert_eq!((code, found(&report)), (Some(0), Vec::new()), "{report:#}");
+    let calls = mock.calls().into_iter().filter(|call| call.service == "elasticloadbalancing").count();
+    assert_eq!(calls, 0);
+    assert!(report["options"].to_string().contains("--without balancers"), "{}", report["options"]);
+}
+
 #[test]
 fn unhealthy_targets_are_found_in_both_versions() {
     let mut world = with_balancers();

@@ -110,6 +110,34 @@ fn defaults_of_the_account_are_read_where_a_template_leaves_an_option_to_them() 
     assert_eq!((code, scaling_rules(&report)), (Some(3), Vec::new()), "{report:#}");
 }
 
+/// Images are asked for by their ids, once for those of the lists and once more for those of a numbered version.
+#[test]
+fn images_of_launches_are_asked_for() {
+    for (reference, calls) in [("$Latest", 1), ("2", 2)] {
+        let mut world = with_group(reference);
+        let number = if reference == "2" { 2 } else { 3 };
+        template_version(&mut world, number).image = Some("ami-0gone".to_owned());
+        let other = with_group("$Latest").inventory.accounts[0].regions[0].auto_scaling_groups.clone().unwrap();
+        let region = &mut world.inventory.accounts[0].regions[0];
+        region.images.insert("ami-0held".to_owned(), true);
+        // A second group, whose image exists.
+        let mut second = other[0].clone();
+        second.name = "more".to_owned();
+        second.instances.clear();
+        second.launch.as_mut().unwrap().templates[0].version = Some("$Default".to_owned());
+        region.auto_scaling_groups.as_mut().unwrap().push(second);
+        template_version(&mut world, 1).image = Some("ami-0held".to_owned());
+        let mock = Mock::serve(&world.inventory);
+        let (_, report) = scan(&mock, &world, &[]);
+        assert_eq!(scaling_rules(&report), ["asg-image-missing"], "{report:#}");
+        assert_eq!(mock.count("ec2:DescribeImages"), calls);
+        let denied = Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
+        let mock = Mock::serve(&world.inventory).fault("ec2:DescribeImages", denied);
+        let (code, report) = scan(&mock, &world, &[]);
+        assert_eq!((code, scaling_rules(&report)), (Some(3), Vec::new()), "{report:#}");
+    }
+}
+
 /// Ids that only a group or a template names are asked for, so that what was created between two lists is no defect.
 #[test]
 fn subnets_and_profiles_of_launches_are_asked_for_by_name() {

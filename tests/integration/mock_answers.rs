@@ -141,6 +141,9 @@ fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
     if action == "DescribeLaunchTemplateVersions" {
         return super::mock_scaling::template_versions(action, region, context);
     }
+    if action == "DescribeImages" {
+        return super::mock_scaling::images(action, region, context);
+    }
     if action == "GetInstanceMetadataDefaults" {
         return super::mock_scaling::metadata_defaults(action, region, context);
     }

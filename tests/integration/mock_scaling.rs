@@ -113,7 +113,8 @@ fn template_version(template: &LaunchTemplate, version: &TemplateVersion) -> Str
     let of_instances = Some(("instance", &version.instance_tags)).filter(|(_, tags)| !tags.is_empty());
     let data = items("tagSpecificationSet", of_instances.into_iter().chain(others), |(kind, tags)| {
         element("resourceType", kind) + &tag_set(tags)
-    }) + &wrapped("securityGroupIdSet", "item", &groups)
+    }) + &optional("imageId", version.image.as_deref())
+        + &wrapped("securityGroupIdSet", "item", &groups)
         + &profile.unwrap_or_default()
         + &options.map(|options| format!("<metadataOptions>{options}</metadataOptions>")).unwrap_or_default();
     element("launchTemplateId", &template.id)
@@ -131,6 +132,21 @@ fn options(options: &MetadataOptions) -> String {
             options.http_put_response_hop_limit.map(|limit| limit.to_string()).as_deref(),
         )
         + &optional("instanceMetadataTags", options.instance_metadata_tags.as_deref())
+}
+
+/// The images of a filter that the account can launch.
+pub(crate) fn images(action: &str, region: &Region, context: &Context<'_>) -> Result<String, Refusal> {
+    context.only(&["Filter", "IncludeDeprecated", "NextToken"])?;
+    if context.parameter("Filter.1.Name")? != "image-id" || context.parameter("IncludeDeprecated")? != "true" {
+        return refuse(400, "InvalidParameterValue", "image-id");
+    }
+    let wanted = |index: usize| context.parameters.get(&format!("Filter.1.Value.{index}"));
+    let wanted: Vec<&String> = (1..).map_while(wanted).collect();
+    let exists = |id: &&&String| region.images.get(id.as_str()) == Some(&true);
+    let found = items("imagesSet", wanted.iter().filter(exists), |id| {
+        element("imageId", id) + &element("imageState", "available")
+    });
+    Ok(envelope("ec2", action, &found))
 }
 
 /// The defaults of the account; an untouched account has none.

@@ -164,6 +164,7 @@ fn groups_of(region: &Region, account_id: &str) -> (Vec<AutoScalingGroup>, Vec<L
                 instance_profile: first.instance_profile_arn.clone(),
                 metadata_options: first.metadata_options.clone(),
                 not_inherited: Some(NotInherited::default()),
+                image: None,
             }],
             ..LaunchTemplate::default()
         });

@@ -102,6 +102,9 @@ pub struct TemplateVersion {
     /// Ids of security groups, of the instance or of its first network interface, sorted; absent if it names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security_groups: Option<Vec<String>>,
+    /// Id of the machine image; absent if the version names none, or names it by a parameter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// Name or ARN of the instance profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_profile: Option<String>,
@@ -163,6 +166,11 @@ pub(crate) fn attached(
         }
     }
     (target_groups, load_balancers)
+}
+
+/// Id of the machine image of a template; `None` for a parameter that is resolved at launch (`resolve:ssm:…`).
+pub(crate) fn template_image(image: Option<String>) -> Option<String> {
+    image.filter(|id| id.starts_with("ami-"))
 }
 
 /// Groups the security groups of a template: those of the instance, or of its first network interface.

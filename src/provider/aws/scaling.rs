@@ -1,6 +1,6 @@
 //! Auto Scaling groups of a region, and what they launch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_autoscaling::Client;
 use aws_sdk_autoscaling::types;
@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 
 use crate::aws::{
     AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, NotInherited,
-    TemplateReference, TemplateVersion, attached, template_groups, template_tags,
+    TemplateReference, TemplateVersion, attached, template_groups, template_image, template_tags,
 };
 use crate::inventory::{Gap, Read, Tag};
 use crate::tags::TagSpecification;
@@ -129,6 +129,61 @@ pub(super) async fn read_versions(
     gaps
 }
 
+/// Images in one request: the most values that a filter of EC2 takes.
+const IMAGES: usize = 200;
+
+/// Asks which of some images the account can launch. Deprecated ones can be, disabled ones cannot.
+/// Source: Amazon EC2 API Reference, `DescribeImages`: without owners, those with launch permissions are listed.
+pub(super) async fn read_images(
+    client: &Ec2,
+    name: &str,
+    wanted: &BTreeSet<String>,
+    caller: &Caller,
+) -> (BTreeMap<String, bool>, Option<Gap>) {
+    let mut found = BTreeMap::new();
+    let all: Vec<&String> = wanted.iter().collect();
+    for ids in all.chunks(IMAGES) {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).clone()).collect();
+        let filter = ec2_types::Filter::builder().name("image-id").set_values(Some(ids.clone())).build();
+        let (images, gap) = caller
+            .pages(
+                Read::DescribeImages,
+                name,
+                None,
+                |token| {
+                    let request = client.describe_images().filters(filter.clone()).include_deprecated(true);
+                    request.set_next_token(token).send()
+                },
+                |output| page(output.images, output.next_token, image),
+            )
+            .await;
+        if gap.is_some() {
+            return (found, gap);
+        }
+        found.extend(ids.into_iter().map(|id| {
+            let exists = images.contains(&id);
+            (id, exists)
+        }));
+    }
+    (found, None)
+}
+
+/// Id of an image from which instances can be launched; empty for another.
+fn image(raw: ec2_types::Image) -> Option<String> {
+    let is_available = raw.state == Some(ec2_types::ImageState::Available);
+    let id = raw.image_id?;
+    Some(if is_available { id } else { String::new() })
+}
+
+/// Images of numbered versions.
+pub(super) fn images_of(templates: &[LaunchTemplate], versions: &BTreeMap<String, Vec<u64>>) -> BTreeSet<String> {
+    let of = |(id, numbers): (&String, &Vec<u64>)| -> Vec<String> {
+        let held = templates.iter().filter(|template| template.id == *id).flat_map(|template| &template.versions);
+        held.filter(|version| numbers.contains(&version.number)).filter_map(|version| version.image.clone()).collect()
+    };
+    versions.iter().flat_map(of).collect()
+}
+
 /// Reads the defaults of the account for the metadata service.
 pub(super) async fn read_defaults(
     client: &Ec2,
@@ -214,6 +269,7 @@ fn listed(raw: ec2_types::LaunchTemplateVersion) -> Option<Listed> {
     let version = TemplateVersion {
         number: raw.version_number.and_then(|number| u64::try_from(number).ok())?,
         instance_tags,
+        image: template_image(data.image_id),
         security_groups: template_groups(data.security_group_ids.unwrap_or_default(), interfaces),
         instance_profile: data.iam_instance_profile.and_then(|profile| profile.arn.or(profile.name)),
         metadata_options: data.metadata_options.map(|options| MetadataOptions {

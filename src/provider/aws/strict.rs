@@ -37,6 +37,7 @@ const LISTS: &[(&str, &str)] = &[
     ("DescribeAvailabilityZones", "availabilityZoneInfo"),
     ("DescribeDhcpOptions", "dhcpOptionsSet"),
     ("DescribeIamInstanceProfileAssociations", "iamInstanceProfileAssociationSet"),
+    ("DescribeImages", "imagesSet"),
     ("DescribeInstances", "reservationSet"),
     ("DescribeInstanceHealth", "InstanceStates"),
     ("DescribeLaunchTemplateVersions", "launchTemplateVersionSet"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::aws::{
     AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, NotInherited, Region,
-    TemplateReference, TemplateVersion, attached, template_groups, template_tags,
+    TemplateReference, TemplateVersion, attached, template_groups, template_image, template_tags,
 };
 use crate::inventory::{REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Tag};
 use crate::tags::TagSpecification;
@@ -161,6 +161,7 @@ fn version(number: u64, raw: RawTemplateData) -> TemplateVersion {
     TemplateVersion {
         number,
         instance_tags,
+        image: template_image(raw.image_id),
         security_groups: template_groups(raw.security_group_ids, interfaces),
         instance_profile: raw.iam_instance_profile.and_then(|profile| profile.arn.or(profile.name)),
         metadata_options: raw.metadata_options.map(metadata_options),

@@ -242,6 +242,7 @@ shapes! {
     LaunchTemplateVersions { launch_template_versions: Vec<RawTemplateVersion>, next_token: Option<String> }
     RawTemplateVersion { launch_template_id: String, version_number: u64, launch_template_data: RawTemplateData }
     RawTemplateData {
+        image_id: Option<String>,
         iam_instance_profile: Option<RawTemplateProfile>,
         #[serde(default)]
         network_interfaces: Vec<RawTemplateInterface>,

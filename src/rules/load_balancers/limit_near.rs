@@ -150,7 +150,7 @@ fn listeners<'l>(
             LoadBalancerKind::Classic => "classic-listeners",
             LoadBalancerKind::Network => "listeners-per-network-load-balancer",
             LoadBalancerKind::Application => "listeners-per-application-load-balancer",
-            _ => return None,
+            LoadBalancerKind::Gateway => return None,
         };
         let limit = limits.get(name).copied().filter(|limit| *limit > 0)?;
         Some((one.name.as_str(), name, one.listeners.as_ref()?.len() as u64, limit))
