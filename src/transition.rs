@@ -121,7 +121,7 @@ pub enum TemplateAlias {
     /// The version that was made last.
     #[serde(rename = "$Latest")]
     Latest,
-    /// The default version, which a new one replaces only by a call of its own.
+    /// The default version, which a new one replaces only by a separate call.
     #[serde(rename = "$Default")]
     Default,
 }

@@ -48,7 +48,7 @@ pub static SCAN: &[Permission] = &[
     Permission {
         action: "ec2:DescribeImages",
         purpose: "whether the images of launch templates exist",
-        without: Some("asg-image-missing"),
+        without: Some("images of launch templates"),
     },
     Permission { action: "ec2:DescribeInstances", purpose: "the nodes", without: None },
     Permission {
@@ -284,7 +284,7 @@ pub static LAUNCH_TEMPLATES: &[Permission] = &[
     },
 ];
 
-/// The policy for new versions of launch templates. No condition of IAM limits what a version contains: whoever has these
+/// The policy for new versions of launch templates. No condition of IAM limits what a version contains: anyone who has these
 /// rights can run commands on the instances that it launches.
 #[must_use]
 pub fn launch_templates_policy(limits: &FixLimits) -> String {
@@ -363,7 +363,7 @@ pub fn leftovers_policy(limits: &FixLimits) -> String {
     document(&statements)
 }
 
-/// Service of the calls that `scan --without balancers` leaves out.
+/// Service of the calls that `scan --without balancers` skips.
 const LOAD_BALANCING: &str = "elasticloadbalancing";
 
 /// Calls of `scan --without balancers`.

@@ -53,8 +53,8 @@ reads! {
     DescribeAddresses = "ec2:DescribeAddresses" [];
     DescribeAvailabilityZones = "ec2:DescribeAvailabilityZones" [];
     DescribeDhcpOptions = "ec2:DescribeDhcpOptions" [];
-    DescribeImages = "ec2:DescribeImages" [];
     DescribeInstanceProfileAssociations = "ec2:DescribeIamInstanceProfileAssociations" [];
+    DescribeImages = "ec2:DescribeImages" [];
     DescribeInstances = "ec2:DescribeInstances" [Instance, InstanceProfile, Role];
     DescribeLaunchTemplateVersions = "ec2:DescribeLaunchTemplateVersions" [LaunchTemplate];
     DescribeNetworkInterfaces = "ec2:DescribeNetworkInterfaces" [NetworkInterface];

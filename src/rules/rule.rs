@@ -67,6 +67,10 @@ pub struct Rule {
     pub reports_leftovers: bool,
     /// Its findings repeat the error at which the model of a controller stops, and name no other cause.
     pub restates_model: bool,
+    /// True if its findings on workloads are defects with which none of their Pods can run.
+    pub stops_workloads: bool,
+    /// True if it reports workloads none of whose Pods runs.
+    pub reports_stopped: bool,
     /// Roles of ServiceAccounts that it judges: one that was not read is not audited.
     pub(crate) judges: JudgedRoles,
     /// Its findings are about rights beyond need or secrets in the open.
@@ -157,6 +161,8 @@ impl Rule {
             spares_neighbours: false,
             reports_leftovers: false,
             restates_model: false,
+            stops_workloads: false,
+            reports_stopped: false,
             judges: JudgedRoles::None,
             is_about_security: false,
             migration: None,

@@ -1,7 +1,7 @@
 //! The runner: runs the checks that the read resources allow, and returns their findings and the outcome of each rule.
 //! Clouds and files have a [`RuleContext`] each.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::finding::{Cause, Caveat, Finding, Status, fingerprint};
@@ -10,6 +10,7 @@ use crate::kubernetes::Evidence;
 use crate::membership::Confidence;
 use crate::resource::ResourceKind;
 use crate::role_audit::RoleGap;
+use crate::text;
 
 use super::check_result::{CheckResult, NotApplicable};
 use super::outcome::{Outcome, Outcomes, RuleOutcome};
@@ -100,9 +101,26 @@ pub fn run(context: &impl RuleContext, selected: &[&'static Rule]) -> Outcomes {
         });
         conclude(context, rule, outcome, missed);
     }
+    name_causes(&mut findings, selected);
     sort(&mut findings);
     let unlisted = unread_lists::mark(&context.evidence().gaps, selected, &mut rules);
     Outcomes { findings, rules, unread, uncompared, unlisted }
+}
+
+/// Names, in findings on workloads none of whose Pods runs, those on defects with which none can.
+fn name_causes(findings: &mut [Finding], selected: &[&'static Rule]) {
+    let has = |finding: &Finding, property: fn(&Rule) -> bool| {
+        selected.iter().any(|rule| rule.id == finding.rule && property(rule))
+    };
+    let mut causes: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    for finding in findings.iter().filter(|finding| has(finding, |rule| rule.stops_workloads)) {
+        causes.entry(finding.resource.id.clone()).or_default().insert(finding.rule);
+    }
+    for finding in findings.iter_mut().filter(|finding| has(finding, |rule| rule.reports_stopped)) {
+        let Some(rules) = causes.get(&finding.resource.id) else { continue };
+        let rules: Vec<&str> = rules.iter().copied().collect();
+        finding.message.push_str(&format!("; it cannot run as it is: see {}", text::list(&rules, 4)));
+    }
 }
 
 /// Sorts by severity, worst first, then by rule and resource. Findings with the same fingerprint and message become one

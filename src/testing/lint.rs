@@ -38,6 +38,16 @@ pub(crate) fn outcome(rule: &'static Rule, manifests: &str) -> (Vec<Finding>, Ou
     })
 }
 
+/// Findings of several rules in manifests.
+pub(crate) fn findings(rules: &[&'static Rule], manifests: &str) -> Vec<Finding> {
+    audit_as_recorded(&[("f.yaml", manifests)], |evidence| {
+        let mut lint = KubernetesLint::default();
+        lint.check(&[evidence], rules);
+        (lint.findings, lint.rules.first().expect("the outcome of a rule").outcome)
+    })
+    .0
+}
+
 /// Asserts that the rule has findings in the manifests.
 #[track_caller]
 pub(crate) fn fires(rule: &'static Rule, manifests: &str) {

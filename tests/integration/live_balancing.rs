@@ -167,7 +167,9 @@ fn unhealthy_targets_are_found_in_both_versions() {
         );
     }
     let (_, report) = scan(&Mock::serve(&world.inventory), &world, &[]);
-    assert_eq!(found(&report), ["lb-targets-unhealthy", "lb-targets-unhealthy"], "{report:#}");
+    // Their Services were not given.
+    let expected = ["lb-targets-unhealthy", "lb-targets-unhealthy", "lb-left-behind", "lb-left-behind"];
+    assert_eq!(found(&report), expected, "{report:#}");
 }
 
 /// The list may end within a page, and tags are asked for in batches of twenty.
@@ -236,5 +238,5 @@ fn a_load_balancer_that_is_deleted_meanwhile_hides_no_other() {
     });
     let (code, report) = scan(&mock, &world, &[]);
     assert_ne!(code, Some(3), "{report:#}");
-    assert_eq!(found(&report), ["lb-targets-unhealthy"], "{report:#}");
+    assert_eq!(found(&report), ["lb-targets-unhealthy", "lb-left-behind"], "{report:#}");
 }

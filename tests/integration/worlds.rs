@@ -91,6 +91,7 @@ fn with_groups(mut world: World) -> World {
                 !one.versions.iter().all(|version| version.metadata_options.as_ref().is_some_and(sets_all))
             };
             region.metadata_defaults = templates.iter().any(is_open).then(MetadataDefaults::default);
+            region.images.extend((!templates.is_empty()).then(|| (IMAGE.to_owned(), true)));
             (region.auto_scaling_groups, region.launch_templates) = (Some(groups), Some(templates));
             let limits = [
                 ("application-load-balancers", 50),
@@ -108,6 +109,9 @@ fn with_groups(mut world: World) -> World {
     world.inventory.canonicalise();
     world
 }
+
+/// The image of every launch template.
+const IMAGE: &str = "ami-0123456789abcdef0";
 
 /// The groups of a region, with their launch templates.
 fn groups_of(region: &Region, account_id: &str) -> (Vec<AutoScalingGroup>, Vec<LaunchTemplate>) {
@@ -164,7 +168,7 @@ fn groups_of(region: &Region, account_id: &str) -> (Vec<AutoScalingGroup>, Vec<L
                 instance_profile: first.instance_profile_arn.clone(),
                 metadata_options: first.metadata_options.clone(),
                 not_inherited: Some(NotInherited::default()),
-                image: None,
+                image: Some(IMAGE.to_owned()),
             }],
             ..LaunchTemplate::default()
         });

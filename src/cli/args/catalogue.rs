@@ -155,7 +155,7 @@ pub(crate) struct PermissionsArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = PermissionsFormat::Policy)]
     pub(crate) format: PermissionsFormat,
-    /// Leave out the permissions to read load balancers, for `scan --without balancers`
+    /// Omit the permissions to read load balancers, for `scan --without balancers`
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["fixing", "kubernetes", "why", "target_role"])]
     pub(crate) without: Option<WithoutReads>,
     /// Print the permissions to apply and undo a fix instead of those of a scan
@@ -164,7 +164,7 @@ pub(crate) struct PermissionsArgs {
     /// Print the permissions to delete what the controllers of a cluster left behind (`scan --fix-leftovers`)
     #[arg(long, group = "fixing", requires = "cluster_id", conflicts_with_all = ["role", "own_role"])]
     pub(crate) fix_leftovers: bool,
-    /// Print the permissions to make new versions of launch templates (AWS only). They are apart because whoever has them
+    /// Print the permissions to make new versions of launch templates (AWS only). They are separate because anyone who has them
     /// can run commands on new instances
     #[arg(long, group = "fixing", conflicts_with_all = ["role", "own_role", "cluster_id"])]
     pub(crate) fix_launch_templates: bool,

@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Mount the configuration as a file and name it with `--cloud-config`.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/controller_config.go#Validate"],
     example: "DaemonSet kube-system/cloud-controller-manager has no `--cloud-config`, which it needs",
+    stops_workloads: true,
     ..Rule::evidence(ALIBABA, check)
 };
 

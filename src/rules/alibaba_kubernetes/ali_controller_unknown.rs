@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "List the controllers to run, such as `--controllers=node,route,service,nlb`.",
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/controller.go#AddToManager"],
     example: "DaemonSet kube-system/cloud-controller-manager has `--controllers` with `*`, which version 2.14.0 does not know",
+    stops_workloads: true,
     ..Rule::evidence(ALIBABA, check)
 };
 

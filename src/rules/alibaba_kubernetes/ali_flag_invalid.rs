@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
         "spf13/pflag bool.go, duration.go, float32.go, int.go",
     ],
     example: "DaemonSet kube-system/cloud-controller-manager has `--route-reconciliation-period=10`, which is not a duration such as 5m",
+    stops_workloads: true,
     ..Rule::evidence(ALIBABA, check)
 };
 

@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-alibaba-cloud v1.9.3.376 cmd/cloudprovider/app/options/options.go#AddFlags",
     ],
     example: "DaemonSet kube-system/cloud-controller-manager has `--address`, which version 2 of it does not know",
+    stops_workloads: true,
     ..Rule::evidence(ALIBABA, check)
 };
 

@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-alibaba-cloud cmd/manager/main.go",
     ],
     example: "the liveness probe of DaemonSet kube-system/cloud-controller-manager requests port 10252, but version 2.9.1 answers on 10258",
+    stops_workloads: true,
     ..Rule::evidence(ALIBABA, check)
 };
 

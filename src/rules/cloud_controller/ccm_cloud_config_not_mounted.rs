@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-alibaba-cloud pkg/config/cloud_config.go#LoadCloudCFG",
     ],
     example: "DaemonSet kube-system/cloud-controller-manager reads `/etc/kubernetes/config/cloud-config.conf`, which no mount provides",
+    stops_workloads: true,
     ..Rule::evidence(ANY_CLOUD, check)
 };
 

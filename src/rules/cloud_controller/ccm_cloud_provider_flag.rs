@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     sources: &["kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go"],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--cloud-provider=external`",
     migration: Some(Prerequisite::Controller),
+    stops_workloads: true,
     ..Rule::evidence(AWS, check)
 };
 

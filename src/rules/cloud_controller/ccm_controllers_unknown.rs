@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `service-lb` in `--controllers`, which is not one of its controllers",
     migration: Some(Prerequisite::Controller),
+    stops_workloads: true,
     ..Rule::evidence(AWS, check)
 };
 

@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--logtostderr`, which it supported until 1.25",
     migration: Some(Prerequisite::Controller),
+    stops_workloads: true,
     ..Rule::evidence(AWS, check)
 };
 

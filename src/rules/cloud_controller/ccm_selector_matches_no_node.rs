@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: r#"DaemonSet kube-system/aws-cloud-controller-manager selects none of 6 nodes: none has node-role.kubernetes.io/control-plane: """#,
     migration: Some(Prerequisite::Controller),
+    stops_workloads: true,
     ..Rule::evidence(ANY_CLOUD, check)
 };
 

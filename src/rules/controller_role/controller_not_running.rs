@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Remove the cause that the Pod states.",
     sources: &["Kubernetes documentation, Debug Pods"],
     example: "DaemonSet kube-system/cloud-controller-manager (cloud controller 2.14.0) has 0 of 3 Pods ready: CrashLoopBackOff",
+    reports_stopped: true,
     ..Rule::evidence(&[Provider::Aws, Provider::Alibaba], check)
 };
 
@@ -173,6 +174,24 @@ status:
         lint::fires(&RULE, &aws);
         lint::fires(&RULE, &daemon("registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager:v2.14.0"));
         lint::silent(&RULE, &aws, "numberReady: 0", "numberReady: 1");
+    }
+
+    /// A defect with which no Pod can run is named.
+    #[test]
+    fn a_cause_that_another_rule_finds_is_named() {
+        let manifests = DEFECT
+            .replace(
+                "aws-ebs-csi-driver:v1.58.0\nstatus:\n  replicas",
+                "aws-load-balancer-controller:v2.13.4\n        args: [--ingress-class=alb]\nstatus:\n  replicas",
+            )
+            .replace("ebs-csi-controller", "aws-load-balancer-controller");
+        let rules = [&RULE, crate::rules::find("lbc-cluster-name-missing").unwrap()];
+        let found = lint::findings(&rules, &manifests);
+        let own = found.iter().find(|finding| finding.rule == RULE.id).unwrap();
+        assert!(own.message.ends_with("; it cannot run as it is: see lbc-cluster-name-missing"), "{}", own.message);
+        // Alone, it names nothing.
+        let alone = lint::findings(&rules[..1], &manifests);
+        assert!(alone[0].message.ends_with("CrashLoopBackOff"), "{}", alone[0].message);
     }
 
     /// No Pod is needed for what the Deployment itself states.

@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Set `--cluster-name` (the chart's value `clusterName`).",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/config/controller_config.go#Validate"],
     example: "Deployment kube-system/aws-load-balancer-controller has no `--cluster-name`",
+    stops_workloads: true,
     ..Rule::evidence(AWS, check)
 };
 

@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Remove the gate, or run a version that has it.",
     sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/config/feature_gates.go#Set"],
     example: "Deployment kube-system/aws-load-balancer-controller has the feature gate `EnableCertificateManagement`, which version 2.13.4 does not have: it exists since 3.3.0",
+    stops_workloads: true,
     ..Rule::evidence(AWS, check)
 };
 

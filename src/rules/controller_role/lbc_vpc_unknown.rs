@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Deployment kube-system/aws-load-balancer-controller has no `--aws-vpc-id`, and the hop limit of 1 on the nodes keeps its Pods from reaching the metadata service",
     reads: &[Read::DescribeInstances],
+    stops_workloads: true,
     ..Rule::joined(check)
 };
 

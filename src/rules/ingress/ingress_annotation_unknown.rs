@@ -30,17 +30,17 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     let found = ingresses.iter().flat_map(|one| annotations(*one).map(move |(name, place)| (one, name, place)));
     let found = found.filter(|(_, name, _)| since(name).is_none()).map(|(object, name, place)| {
-        let meant = FORMER.iter().find(|(former, _)| *former == name.as_str()).map(|(_, today)| *today);
-        let meant = meant.or_else(|| text::most_alike(&name, names(), ALIKE));
+        let former = FORMER.iter().find(|(former, _)| *former == name.as_str()).map(|(_, today)| *today);
+        let nearest = former.or_else(|| text::most_alike(&name, names(), ALIKE));
         // An annotation in no table may come from a later version.
-        let severity = if meant.is_some() { Severity::Warning } else { Severity::Info };
+        let severity = if nearest.is_some() { Severity::Warning } else { Severity::Info };
         let of = super::full_name(*object);
         let message = format!(
             "Ingress {} has `{PREFIX}{}`, which the AWS Load Balancer Controller does not read",
             text::printable(&of),
             text::printable(&name)
         );
-        let fix = meant.map_or("remove it".to_owned(), |meant| format!("write `{PREFIX}{meant}`"));
+        let fix = nearest.map_or("remove it".to_owned(), |nearest| format!("write `{PREFIX}{nearest}`"));
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{of}"));
         Violation::new(severity, resource, message, Fix::none(fix)).with_respect_to(name.as_str()).at(&place)
     });

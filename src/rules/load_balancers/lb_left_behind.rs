@@ -249,8 +249,9 @@ impl Use {
         match serves_something(one) {
             // Without a node, nothing can be healthy.
             Some(false) if !one.region.members.is_empty() => {
-                let reason =
-                    format!("none of its targets is healthy: probably nothing uses it, but the {kind} were not given");
+                let reason = format!(
+                    "none of its targets is healthy: probably nothing uses it; the {kind} of the cluster, which would show it, were not given"
+                );
                 Self::Left(reason, Certainty::Idle)
             }
             Some(_) | None => Self::Unknown,
@@ -488,7 +489,7 @@ mod tests {
             unhealthy(c.target_group(), &[]);
         });
         assert_eq!(found.iter().map(|one| one.severity).collect::<Vec<_>>(), [Severity::Info]);
-        assert!(found[0].message.contains("the Services were not given"), "{}", found[0].message);
+        assert!(found[0].message.contains("the Services of the cluster"), "{}", found[0].message);
         assert!(found[0].fix.changes.is_empty() && found[0].fix.choices.is_empty());
         aws::does_not_apply(&RULE, |c| {
             c.add_network();

@@ -118,7 +118,7 @@ fn new_version(context: &Context<'_>, region: &RegionView<'_>, one: &ScalingGrou
 
 /// The tool or the service that makes the versions of the template, as far as tags of the group, of the template and of its
 /// instances show it.
-/// Source: Amazon EKS User Guide, "Customize managed nodes with launch templates": EKS makes a template of its own from the
+/// Source: Amazon EKS User Guide, "Customize managed nodes with launch templates": EKS makes another template from the
 /// user's.
 fn owner(one: &ScalingGroup<'_>, next: &NextInstance<'_>) -> Option<String> {
     const INSTALLERS: [(&str, &str); 4] = [
