@@ -132,6 +132,7 @@ fn main() {
             default_version: 1,
             latest_version: 1,
             versions: vec![version],
+            ..LaunchTemplate::default()
         });
     }
     inventory.canonicalise();

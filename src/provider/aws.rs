@@ -42,6 +42,7 @@ pub(crate) use write::Writer;
 
 /// Read request: scope, credentials and limits.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Request<'a> {
     /// Named profile.
     pub profile: Option<String>,

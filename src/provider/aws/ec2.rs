@@ -102,7 +102,7 @@ async fn read_others(
         super::scaling::read_templates(client, name, caller),
         async {
             if load_balancers {
-                super::load_balancing::read_lists(&balancing, name, caller).await
+                Box::pin(super::load_balancing::read_lists(&balancing, name, caller)).await
             } else {
                 (None, Vec::new())
             }

@@ -197,7 +197,7 @@ impl Writer {
             Attribute::SourceDestCheck {} => self.write_source_dest_check(target, new.as_ref(), dry_run).await,
             Attribute::GroupTag { key } => self.write_group_tag(target, key, new.as_ref()).await,
             Attribute::TemplateTags { version } => {
-                self.write_template_version(target, *version, new.as_ref(), dry_run).await
+                Box::pin(self.write_template_version(target, *version, new.as_ref(), dry_run)).await
             }
             Attribute::Resource {} => self.delete(target, dry_run).await,
             Attribute::IngressRule { rule } => self.write_rule(transition, rule, dry_run).await,

@@ -362,7 +362,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "all",
         "Amazon EC2 User Guide, View tags using instance metadata",
     )
-    .rules(&["imds-instance-tags-enabled"])
+    .rules(&["imds-instance-tags-enabled", "asg-cannot-launch", "imds-account-defaults"])
     .means("the metadata service of the instance shows tags, and a tag key contains a slash"),
     defect(
         "AWS",

@@ -74,19 +74,7 @@ impl Writer {
                 self.describe(region, kind, chunk).await?;
             }
         }
-        for (name, ids) in groups {
-            let ids: Vec<String> = ids.into_iter().collect();
-            let found = scaling::read_some(&self.session.autoscaling(name), name, &ids, &self.reads).await?;
-            regions.entry(name).or_insert_with(|| Region::new(name)).auto_scaling_groups = Some(found);
-        }
-        for (name, id) in templates {
-            let found = match scaling::read_template(&self.session.ec2(name), name, id, &self.reads).await {
-                Err(error) if is_gone(&error) => None,
-                other => other?,
-            };
-            let region = regions.entry(name).or_insert_with(|| Region::new(name));
-            region.launch_templates.get_or_insert_default().extend(found);
-        }
+        self.read_scaling(groups, templates, &mut regions).await?;
         self.read_leftovers(changes, &mut regions).await?;
         for (name, region) in &mut regions {
             let ids: BTreeSet<String> =
@@ -115,6 +103,29 @@ impl Writer {
         });
         seen.canonicalise();
         Ok(Estate::Aws(seen))
+    }
+
+    /// Reads Auto Scaling groups and launch templates.
+    async fn read_scaling<'c>(
+        &self,
+        groups: BTreeMap<&'c str, BTreeSet<String>>,
+        templates: BTreeSet<(&'c str, &'c str)>,
+        regions: &mut BTreeMap<&'c str, Region>,
+    ) -> Result<(), CallError> {
+        for (name, ids) in groups {
+            let ids: Vec<String> = ids.into_iter().collect();
+            let found = scaling::read_some(&self.session.autoscaling(name), name, &ids, &self.reads).await?;
+            regions.entry(name).or_insert_with(|| Region::new(name)).auto_scaling_groups = Some(found);
+        }
+        for (name, id) in templates {
+            let found = match scaling::read_template(&self.session.ec2(name), name, id, &self.reads).await {
+                Err(error) if is_gone(&error) => None,
+                other => other?,
+            };
+            let region = regions.entry(name).or_insert_with(|| Region::new(name));
+            region.launch_templates.get_or_insert_default().extend(found);
+        }
+        Ok(())
     }
 
     /// Reads resources of one kind by id. One missing id fails the whole call: then each is read separately.

@@ -27,13 +27,12 @@ impl Writer {
         let request = client.create_launch_template_version().launch_template_id(&target.id);
         let request = request.source_version(source.name()).launch_template_data(data.build()).dry_run(dry_run);
         let mut made = None;
-        let created = self
-            .send(Operation::CreateLaunchTemplateVersion, region, || async {
-                let answer = request.send().await;
-                made = answer.as_ref().ok().and_then(|answer| answer.launch_template_version()?.version_number());
-                answer
-            })
-            .await;
+        let create = self.send(Operation::CreateLaunchTemplateVersion, region, || async {
+            let answer = request.send().await;
+            made = answer.as_ref().ok().and_then(|answer| answer.launch_template_version()?.version_number());
+            answer
+        });
+        let created = Box::pin(create).await;
         let request_id = match created {
             // Both calls are tried out.
             Err(error) if dry_run && source == TemplateAlias::Default && error.code == "DryRunOperation" => None,
