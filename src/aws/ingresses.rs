@@ -114,7 +114,7 @@ impl<'e> AlbIngress<'e> {
     }
 
     pub(crate) fn reference(&self) -> ResourceRef {
-        ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{}", self.name))
+        reference(&self.name)
     }
 }
 
@@ -127,6 +127,11 @@ fn entries(text: &str) -> Vec<&str> {
 pub(crate) fn full_name(object: Object<'_>) -> String {
     let text = |key: &str, default| object.text(&["metadata", key]).filter(|text| !text.is_empty()).unwrap_or(default);
     format!("{}/{}", text("namespace", "default"), text("name", ""))
+}
+
+/// An Ingress, by its full name, in a report.
+pub(crate) fn reference(name: &str) -> ResourceRef {
+    ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{name}"))
 }
 
 /// True if an object is being deleted.

@@ -91,8 +91,8 @@ pub(super) fn launches<'a>(
         }
         match find_version(templates, reference) {
             NamedVersion::Held(template, version) => {
-                let next = next_instance(template, version, &of_group, region.metadata_defaults.as_ref());
-                Launch::Known(NextInstance { alias: alias(reference), ..next })
+                let defaults = region.metadata_defaults.as_ref();
+                Launch::Known(next_instance(template, version, alias(reference), &of_group, defaults))
             }
             NamedVersion::Missing => Launch::Missing(reference),
             NamedVersion::NotRead => Launch::Unknown(reference),
@@ -154,6 +154,7 @@ pub(crate) fn find_version<'a>(templates: &'a [LaunchTemplate], reference: &Temp
 fn next_instance<'a>(
     template: &'a LaunchTemplate,
     version: &'a TemplateVersion,
+    alias: Option<TemplateAlias>,
     of_group: &[Tag],
     defaults: Option<&MetadataDefaults>,
 ) -> NextInstance<'a> {
@@ -165,7 +166,7 @@ fn next_instance<'a>(
     NextInstance {
         template,
         version,
-        alias: None,
+        alias,
         tags: of_group.iter().cloned().chain(of_template).collect(),
         metadata: MetadataOptions {
             http_endpoint: of_version.http_endpoint.or(of_account.http_endpoint),

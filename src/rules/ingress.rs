@@ -2,7 +2,7 @@
 //! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
 //! `pkg/ingress/model_build_load_balancer.go`.
 
-use crate::aws::ingresses::{AlbIngress, CONTROLLER, PREFIX, alb_ingresses, full_name, is_deleted};
+use crate::aws::ingresses::{AlbIngress, CONTROLLER, PREFIX, alb_ingresses, full_name, is_deleted, reference};
 use crate::inventory::kubernetes::List;
 use crate::kubernetes::{Document, DocumentKind, Object, Place};
 

@@ -3,7 +3,7 @@ use crate::rules::AWS;
 use crate::rules::prelude::*;
 use crate::service_annotations::ingress::since;
 
-use super::{NO_INGRESS, PREFIX, annotations, known_ingresses};
+use super::{NO_INGRESS, PREFIX, annotations, known_ingresses, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "ingress-annotation-too-new",
@@ -38,8 +38,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             text::printable(&name)
         );
         let fix = Fix::none("upgrade the AWS Load Balancer Controller, or remove the annotation");
-        let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{of}"));
-        Some(Violation::new(Severity::Warning, resource, message, fix).with_respect_to(name.as_str()).at(&place))
+        Some(Violation::new(Severity::Warning, reference(&of), message, fix).with_respect_to(name.as_str()).at(&place))
     });
     CheckResult::counted(ingresses.len(), found.collect::<Vec<_>>())
 }

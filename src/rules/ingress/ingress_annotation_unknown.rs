@@ -2,7 +2,7 @@ use crate::rules::AWS;
 use crate::rules::prelude::*;
 use crate::service_annotations::ingress::{FORMER, names, since};
 
-use super::{NO_INGRESS, PREFIX, annotations, known_ingresses};
+use super::{NO_INGRESS, PREFIX, annotations, known_ingresses, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "ingress-annotation-unknown",
@@ -41,8 +41,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             text::printable(&name)
         );
         let fix = nearest.map_or("remove it".to_owned(), |nearest| format!("write `{PREFIX}{nearest}`"));
-        let resource = ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{of}"));
-        Violation::new(severity, resource, message, Fix::none(fix)).with_respect_to(name.as_str()).at(&place)
+        Violation::new(severity, reference(&of), message, Fix::none(fix)).with_respect_to(name.as_str()).at(&place)
     });
     CheckResult::counted(ingresses.len(), found.collect::<Vec<_>>())
 }

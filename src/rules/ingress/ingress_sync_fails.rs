@@ -7,7 +7,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::rules::sync_failures::{READS, Stopped, check as check_failures, check_files as check_failures_on_files};
 
-use super::{LISTS, full_name};
+use super::{LISTS, full_name, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "ingress-sync-fails",
@@ -46,7 +46,6 @@ fn check_files(context: &KubernetesContext<'_>) -> CheckResult {
 }
 
 fn violation(evidence: &Evidence, stopped: &Stopped<'_>) -> Violation {
-    let reference = |name: &str| ResourceRef::bare(ResourceKind::ClusterConfig, format!("Ingress/{name}"));
     let mut objects = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
     let object = objects.find(|one| full_name(*one) == stopped.name);
     let addresses = object.and_then(|object| object.items(&["status", "loadBalancer", "ingress"]).next());
