@@ -2,13 +2,16 @@
 //! Sources: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/README.md`,
 //! `cluster-autoscaler/cloudprovider/aws/aws_manager.go#parseASGAutoDiscoverySpec`,
 //! `cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#parseExplicitAsgs`,
-//! `cluster-autoscaler/config/dynamic/node_group_spec.go#SpecFromString`.
+//! `cluster-autoscaler/config/dynamic/node_group_spec.go#SpecFromString`. What it expects of a node that does not exist:
+//! `cluster-autoscaler/cloudprovider/aws/aws_manager.go#buildNodeFromTemplate`.
 
 use crate::aws::companions::{CompanionRun, companions, is_reference};
 use crate::aws::view::ClusterView;
 use crate::aws::{AutoScalingGroup, Region};
+use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{Evidence, Workload};
+use crate::tags;
 
 /// A group that an argument names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,4 +110,120 @@ pub(crate) fn managed_groups<'a>(run: &CompanionRun<'_>, groups: &[&'a AutoScali
         named.iter().any(|one| one.name == group.name) || discoveries.iter().any(|one| one.selects(group))
     };
     groups.iter().copied().filter(is_managed).collect()
+}
+
+/// Prefix of the tags of a group that state the labels of its nodes.
+pub(crate) const LABEL_TAG: &str = "k8s.io/cluster-autoscaler/node-template/label/";
+
+/// Tag with the name of a managed node group of EKS.
+const EKS_NODE_GROUP: &str = "eks:nodegroup-name";
+
+/// First version that asks EKS for the labels and taints of a managed node group.
+/// Source: kubernetes/autoscaler tag cluster-autoscaler-1.24.0, `cluster-autoscaler/cloudprovider/aws/aws_manager.go`.
+const ASKS_EKS: ControllerVersion = ControllerVersion::new(1, 24, 0);
+
+/// Labels that the autoscaler writes by the instance type and the zone of a group, and their names of old.
+const GENERATED: [&str; 11] = [
+    "kubernetes.io/arch",
+    "kubernetes.io/os",
+    "kubernetes.io/hostname",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+    "topology.ebs.csi.aws.com/zone",
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/os",
+    "beta.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/zone",
+];
+
+/// What an autoscaler expects of a label of a node that does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExpectedLabel<'g> {
+    Value(&'g str),
+    Absent,
+    /// The instance type or the zone decides, or EKS.
+    Unknown,
+}
+
+/// The autoscalers that scale the groups of a cluster.
+pub(crate) struct Autoscaling<'e> {
+    /// Those that were given; empty if none was.
+    runs: Vec<CompanionRun<'e>>,
+    /// True if one selects its groups by a variable.
+    has_unknown: bool,
+}
+
+impl<'e> Autoscaling<'e> {
+    pub(crate) fn new(view: &ClusterView<'_>, evidence: &'e Evidence) -> Self {
+        let runs: Vec<_> =
+            autoscalers(evidence).into_iter().filter(|run| works_here(run, view, evidence)).collect();
+        let has_unknown = runs.iter().any(has_unknown_groups);
+        Self { runs, has_unknown }
+    }
+
+    /// True if an autoscaler that was given scales groups that are known.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.runs.is_empty() && !self.has_unknown
+    }
+
+    /// True if an autoscaler manages a group: the arguments of those that were given decide, or else the tag that the
+    /// documents of the autoscaler name.
+    pub(crate) fn manages(&self, group: &AutoScalingGroup) -> bool {
+        if self.is_known() {
+            return self.runs.iter().any(|run| !managed_groups(run, &[group]).is_empty());
+        }
+        tags::value(&group.tags, &format!("{}enabled", tags::AUTOSCALER_PREFIX)).is_some()
+    }
+
+    /// True if it may take the last node of a group that it manages.
+    pub(crate) fn may_empty(&self, group: &AutoScalingGroup) -> bool {
+        let mut named = self.runs.iter().flat_map(|run| named_groups(run));
+        named.find(|one| one.name == group.name).map_or(group.min_size, |one| one.min) == 0
+    }
+
+    /// True if it asks EKS for the labels and taints of a group.
+    pub(crate) fn asks_eks(&self, group: &AutoScalingGroup) -> bool {
+        let is_old = |run: &CompanionRun<'_>| run.version.is_some_and(|version| version < ASKS_EKS);
+        tags::value(&group.tags, EKS_NODE_GROUP).is_some() && !self.runs.iter().any(is_old)
+    }
+
+    /// Groups among these that an autoscaler that was given manages.
+    pub(crate) fn managed<'a>(&self, groups: &[&'a AutoScalingGroup]) -> Vec<&'a AutoScalingGroup> {
+        groups.iter().copied().filter(|group| self.manages(group)).collect()
+    }
+
+    /// True if a node of a group without nodes may have the labels that a pod asks for, as far as the autoscaler can know.
+    pub(crate) fn may_take(&self, group: &AutoScalingGroup, pod: &Workload) -> bool {
+        let has_label = |key: &str, asked: &str| match self.expected_label(group, key) {
+            ExpectedLabel::Unknown => true,
+            ExpectedLabel::Value(value) => value == asked,
+            ExpectedLabel::Absent => false,
+        };
+        pod.node_selector.iter().all(|(key, asked)| has_label(&key.value, asked))
+            && pod.required_affinity.as_ref().is_none_or(|terms| {
+                terms.iter().any(|term| {
+                    let mut expected = term.expressions.iter().map(|one| (one, self.expected_label(group, &one.key)));
+                    term.has_fields
+                        || expected.all(|(one, label)| match label {
+                            ExpectedLabel::Unknown => true,
+                            ExpectedLabel::Value(value) => one.holds(Some(value)),
+                            ExpectedLabel::Absent => one.holds(None),
+                        })
+                })
+            })
+    }
+
+    /// The label that it expects of a node of a group without nodes.
+    pub(crate) fn expected_label<'g>(&self, group: &'g AutoScalingGroup, key: &str) -> ExpectedLabel<'g> {
+        if self.asks_eks(group) || GENERATED.contains(&key) {
+            return ExpectedLabel::Unknown;
+        }
+        let stated = group.tags.iter().find(|tag| {
+            // A tag of EKS is a label too, without its prefix.
+            let label = tag.key.strip_prefix(LABEL_TAG).or_else(|| tag.key.strip_prefix("eks:"));
+            label == Some(key)
+        });
+        stated.map_or(ExpectedLabel::Absent, |tag| ExpectedLabel::Value(&tag.value))
+    }
 }

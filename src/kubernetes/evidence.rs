@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, OnceLock};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::controller::ControllerVersion;
 use crate::controller::companion::CompanionVersions;
@@ -18,6 +18,9 @@ use super::error::{Malformed, Rejected, RepeatedKeys, Unnamed};
 use super::service::Service;
 use super::source::{Object, Source};
 use super::workload::{Workload, WorkloadKind};
+
+/// Time that a new pod may wait for a node.
+const GRACE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Evidence about a cluster. A list that is missing is not empty.
 #[derive(Debug, Clone, Default)]
@@ -166,6 +169,12 @@ impl Evidence {
         let nodes = self.nodes.iter().flatten().filter_map(|node| node.seen_at);
         let workloads = self.workloads.iter().filter_map(|workload| workload.created_at);
         nodes.chain(workloads).max().max(self.seen_at)
+    }
+
+    /// True if a pod is so new that a node may still take it.
+    pub(crate) fn is_recent(&self, pod: &Workload) -> bool {
+        let age = pod.created_at.zip(self.known_time()).map(|(created, now)| now.duration_since(created));
+        age.is_some_and(|age| age < GRACE)
     }
 
     /// True if lists of these workloads in all namespaces were given: they include those that a live cluster has in

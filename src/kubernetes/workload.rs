@@ -218,16 +218,19 @@ impl Toleration {
 }
 
 impl Expression {
-    fn holds(&self, node: &KubernetesNode) -> bool {
-        let found = node.labels.get(&self.key);
-        let number = |text: Option<&String>| text.and_then(|text| text.parse::<i64>().ok());
+    /// True if it matches a node with this value of its label, or without the label.
+    #[must_use]
+    pub(crate) fn holds(&self, found: Option<&str>) -> bool {
+        let has = |value: &str| self.values.iter().any(|one| one == value);
+        let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
+        let first = self.values.first().map(String::as_str);
         match self.operator.as_str() {
-            "In" => found.is_some_and(|value| self.values.contains(value)),
-            "NotIn" => found.is_none_or(|value| !self.values.contains(value)),
+            "In" => found.is_some_and(has),
+            "NotIn" => !found.is_some_and(has),
             "Exists" => found.is_some(),
             "DoesNotExist" => found.is_none(),
-            "Gt" => number(found).zip(number(self.values.first())).is_some_and(|(one, other)| one > other),
-            "Lt" => number(found).zip(number(self.values.first())).is_some_and(|(one, other)| one < other),
+            "Gt" => number(found).zip(number(first)).is_some_and(|(one, other)| one > other),
+            "Lt" => number(found).zip(number(first)).is_some_and(|(one, other)| one < other),
             _ => false,
         }
     }
@@ -264,10 +267,29 @@ impl Workload {
         self.node_selector.iter().all(|(key, value)| node.labels.get(&key.value) == Some(value))
             && self.required_affinity.as_ref().is_none_or(|terms| {
                 // An empty term matches no node.
+                let label = |key: &str| node.labels.get(key).map(String::as_str);
                 terms.iter().any(|term| {
                     let is_empty = term.expressions.is_empty() && !term.has_fields;
-                    !is_empty && term.expressions.iter().all(|expression| expression.holds(node))
+                    !is_empty && term.expressions.iter().all(|expression| expression.holds(label(&expression.key)))
                 })
+            })
+    }
+
+    /// True if its pods run only on nodes with a value of a label, by `nodeSelector` or by each term of the
+    /// required affinity.
+    #[must_use]
+    pub fn asks_for_label(&self, key: &str, value: &str) -> bool {
+        let asks = |expression: &Expression| {
+            expression.key == key
+                && match expression.operator.as_str() {
+                    "In" => expression.values.iter().any(|one| one == value),
+                    "Exists" => true,
+                    _ => false,
+                }
+        };
+        self.node_selector.iter().any(|(name, asked)| name.value == key && asked == value)
+            || self.required_affinity.as_ref().is_some_and(|terms| {
+                !terms.is_empty() && terms.iter().all(|term| term.expressions.iter().any(asks))
             })
     }
 

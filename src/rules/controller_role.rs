@@ -26,6 +26,7 @@ mod autoscaler_bounds_outside;
 mod autoscaler_discovers_nothing;
 mod autoscaler_group_missing;
 mod autoscaler_group_not_granted;
+mod autoscaler_pod_unplaced;
 mod controller_action_excess;
 mod controller_action_missing;
 mod controller_condition_unmet;

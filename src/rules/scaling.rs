@@ -25,6 +25,7 @@ mod asg_warm_instance_untagged;
 mod asg_zone_without_lb_subnet;
 mod autoscaler_group_of_two_clusters;
 mod autoscaler_group_tags;
+mod autoscaler_tags_on_template;
 mod autoscaler_template_labels;
 mod autoscaler_template_taints;
 

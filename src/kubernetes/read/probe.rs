@@ -13,8 +13,9 @@ use crate::policy::json::{JsonError, Node};
 
 use super::super::source::Source;
 
-/// Marks of pods that rules check, next to the images of other controllers: cloud controllers and static pods.
-const OF_PODS: [&str; 2] = ["cloud-controller-manager", "kubernetes.io/config.mirror"];
+/// Marks of pods that rules check, next to the images of other controllers: cloud controllers, static pods, and pods that no
+/// node takes.
+const OF_PODS: [&str; 3] = ["cloud-controller-manager", "kubernetes.io/config.mirror", "\"Unschedulable\""];
 
 /// Finds the mark of a pod that rules check.
 static MARKS: LazyLock<Option<AhoCorasick>> =

@@ -1,7 +1,5 @@
 use std::collections::BTreeSet;
 
-use jiff::SignedDuration;
-
 use crate::aws::companions::companions;
 use crate::inventory::Provider;
 use crate::kubernetes::{Evidence, Workload, WorkloadKind};
@@ -74,9 +72,6 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     CheckResult::counted(checked, found)
 }
 
-/// Time that a new Pod may take.
-const GRACE: SignedDuration = SignedDuration::from_mins(5);
-
 /// True for the name of a Pod of a workload: two parts follow the name of a Deployment, else one.
 fn is_pod_name(pod: &str, workload: &Workload) -> bool {
     let parts = usize::from(workload.kind == WorkloadKind::Deployment);
@@ -86,11 +81,6 @@ fn is_pod_name(pod: &str, workload: &Workload) -> bool {
 
 /// Lasting reasons that the Pods of a controller state.
 fn reasons<'e>(workload: &'e Workload, evidence: &'e Evidence) -> BTreeSet<&'e str> {
-    let now = evidence.known_time();
-    let is_new = |pod: &Workload| match (pod.created_at, now) {
-        (Some(created), Some(now)) => now.duration_since(created) < GRACE,
-        _ => false,
-    };
     let pods = evidence.workloads.iter().filter(|pod| {
         pod.kind == WorkloadKind::Pod
             && pod.namespace == workload.namespace
@@ -102,7 +92,7 @@ fn reasons<'e>(workload: &'e Workload, evidence: &'e Evidence) -> BTreeSet<&'e s
         let waiting = status.into_iter().flat_map(|status| &status.waiting).map(String::as_str);
         let waiting = waiting.filter(|reason| LASTING.contains(reason));
         // A new node may take it soon.
-        let refused = status.and_then(|status| status.unschedulable.as_deref()).filter(|_| !is_new(pod));
+        let refused = status.and_then(|status| status.unschedulable.as_deref()).filter(|_| !evidence.is_recent(pod));
         waiting.chain(refused)
     };
     let of_workload = workload.status.iter().flat_map(|status| &status.stuck).map(String::as_str);

@@ -1,19 +1,20 @@
 use std::collections::BTreeSet;
 
+use crate::aws::autoscaler::Autoscaling;
 use crate::aws::scaling_groups::ScalingGroup;
 use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{DISCOVERY, GROUP, for_each_group, on_group};
+use super::{GROUP, for_each_group, on_group};
 
 pub(super) const RULE: Rule = Rule {
     id: "autoscaler-template-taints",
     title: "the cluster autoscaler does not know the taints of an Auto Scaling group at zero",
     severity: RuleSeverity::always(Severity::Info),
     resources: GROUP,
-    condition: "A group that the cluster autoscaler discovers may be scaled to zero, and a taint of all its Nodes has no tag `k8s.io/cluster-autoscaler/node-template/taint/<KEY>`; or such a tag has a value that is not `VALUE:EFFECT`, which the autoscaler ignores. Taints that come and go with the state of a Node are skipped, and so are managed node groups of EKS.",
+    condition: "A group that the cluster autoscaler manages may be scaled to zero, and a taint of all its Nodes has no tag `k8s.io/cluster-autoscaler/node-template/taint/<KEY>`; or such a tag has a value that is not `VALUE:EFFECT`, which the autoscaler ignores. Taints that come and go with the state of a Node are skipped, and so are managed node groups of EKS from version 1.24 of the autoscaler on: it asks EKS.",
     impact: "the autoscaler starts nodes of the group for pods that do not tolerate the taint, and they stay pending",
     fix: "Add the tag with the value `VALUE:EFFECT`.",
     sources: &[
@@ -48,11 +49,10 @@ const OF_STATE: [&str; 12] = [
 ];
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
+    let autoscaling = Autoscaling::new(context.view, context.kubernetes);
     for_each_group(context, region, |one| {
-        let is_discovered = tags::value(&one.group.tags, &format!("{DISCOVERY}enabled")).is_some();
         let mut found = Vec::new();
-        // Of a managed node group of EKS the autoscaler asks EKS for the taints.
-        if !is_discovered || tags::value(&one.group.tags, "eks:nodegroup-name").is_some() {
+        if !autoscaling.manages(one.group) || autoscaling.asks_eks(one.group) {
             return Some(found);
         }
         for tag in &one.group.tags {
@@ -70,7 +70,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let fix = "write the value as `VALUE:EFFECT`, such as `true:NoSchedule`";
             found.push(on_group(region, one, Severity::Info, message, fix).with_respect_to(key));
         }
-        for key in common_taints(one).into_iter().filter(|_| one.group.min_size == 0) {
+        for key in common_taints(one).into_iter().filter(|_| autoscaling.may_empty(one.group)) {
             let tag = format!("{TAINT}{key}");
             if tags::value(&one.group.tags, &tag).is_some() {
                 continue;
