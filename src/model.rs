@@ -19,6 +19,7 @@ mod listener;
 pub(crate) mod load_balancer_controller;
 mod names;
 pub(crate) mod objects;
+pub(crate) mod pods;
 pub(crate) mod rehearsal;
 pub(crate) mod rights;
 pub(crate) mod simulate;

@@ -156,8 +156,7 @@ pub(crate) struct Autoscaling<'e> {
 
 impl<'e> Autoscaling<'e> {
     pub(crate) fn new(view: &ClusterView<'_>, evidence: &'e Evidence) -> Self {
-        let runs: Vec<_> =
-            autoscalers(evidence).into_iter().filter(|run| works_here(run, view, evidence)).collect();
+        let runs: Vec<_> = autoscalers(evidence).into_iter().filter(|run| works_here(run, view, evidence)).collect();
         let has_unknown = runs.iter().any(has_unknown_groups);
         Self { runs, has_unknown }
     }

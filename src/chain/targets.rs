@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::aws::{LoadBalancerKind, TargetHealth};
 use crate::inventory::Read;
 use crate::model::existing::Balancer;
+use crate::model::pods::instances_with_pod;
 use crate::model::{Answer, Decision};
 use crate::resource::ResourceKind;
 use crate::text;
@@ -43,7 +44,8 @@ pub(super) fn targets(
     for one in decision.nodes_left_out.iter().take(SHOWN) {
         link = link.fact(format!("not {}: {}", one.node, one.reason));
     }
-    add_targets(&mut link, decision, existing.and_then(health));
+    let local_pods = existing.and_then(|one| local(facts, one));
+    add_targets(&mut link, decision, existing.and_then(health), local_pods.as_ref());
     let left_out: BTreeSet<&str> = decision.nodes_left_out.iter().map(|one| one.node.as_str()).collect();
     let causes = facts.findings_on_nodes(&left_out);
     let Some(one) = existing else {
@@ -57,7 +59,7 @@ pub(super) fn targets(
         one.groups.iter().flat_map(|group| [group.arn.as_str(), group.name.as_str()]).collect();
     let link = match health(one) {
         None => link.unread("the health of the targets was not read"),
-        Some(states) => healthy(link, &states),
+        Some(states) => healthy(link, &states, local_pods.as_ref()),
     };
     let of_balancer = facts
         .audited
@@ -72,12 +74,21 @@ pub(super) fn targets(
 
 /// Adds the targets: those that exist with their health, else those that the controller registers; then the Nodes that are
 /// none.
-fn add_targets(link: &mut Link, decision: &Decision, states: Option<Vec<&TargetHealth>>) {
+fn add_targets(
+    link: &mut Link,
+    decision: &Decision,
+    states: Option<Vec<&TargetHealth>>,
+    local: Option<&LocalPods<'_>>,
+) {
     match states {
         Some(states) => {
             for one in states {
                 let state = if one.is_healthy() { ItemState::Used } else { ItemState::Unhealthy };
-                let note = one.reason.as_deref().or(Some(one.state.as_str())).filter(|_| state != ItemState::Used);
+                let note = match local {
+                    Some(local) if local.is_by_design(one) => Some("no ready Pod"),
+                    _ => one.reason.as_deref().or(Some(one.state.as_str())),
+                };
+                let note = note.filter(|_| state != ItemState::Used);
                 link.item(&one.id, state, None, note);
             }
         }
@@ -104,11 +115,37 @@ fn health<'e>(one: &Balancer<'e>) -> Option<Vec<&'e TargetHealth>> {
     Some(lists?.into_iter().flatten().collect())
 }
 
-fn healthy(link: Link, states: &[&TargetHealth]) -> Link {
+/// Where the Pods of a Service with `externalTrafficPolicy: Local` are.
+struct LocalPods<'e> {
+    /// Instances of the Nodes with a ready Pod; `None` if the endpoints were not given.
+    instances: Option<BTreeSet<&'e str>>,
+}
+
+impl LocalPods<'_> {
+    /// True for a target on a Node that certainly has no ready Pod: kube-proxy answers its health check with 503.
+    /// Source: kubernetes/kubernetes `pkg/proxy/healthcheck/service_health.go#ServeHTTP`.
+    fn is_by_design(&self, target: &TargetHealth) -> bool {
+        !target.is_healthy() && self.instances.as_ref().is_some_and(|held| !held.contains(target.id.as_str()))
+    }
+}
+
+/// The Pods that decide the health of instances; `None` without the policy.
+fn local<'e>(facts: &Facts<'e>, one: &Balancer<'e>) -> Option<LocalPods<'e>> {
+    let has_instances = one.balancer.kind == LoadBalancerKind::Classic
+        || one.groups.iter().all(|group| group.target_type.as_deref() == Some("instance"));
+    let service = one.service.filter(|service| service.is_local && has_instances)?;
+    let evidence = facts.audited.evidence;
+    let instances = instances_with_pod(evidence, service, evidence.nodes.as_deref().unwrap_or_default());
+    Some(LocalPods { instances })
+}
+
+fn healthy(link: Link, states: &[&TargetHealth], local: Option<&LocalPods<'_>>) -> Link {
     let number = states.iter().filter(|one| one.is_healthy()).count();
+    let is_by_design = |one: &TargetHealth| local.is_some_and(|local| local.is_by_design(one));
+    let by_design = states.iter().filter(|one| is_by_design(one)).count();
     let sick: Vec<String> = states
         .iter()
-        .filter(|one| !one.is_healthy())
+        .filter(|one| !one.is_healthy() && !is_by_design(one))
         .map(|one| {
             let reason = one.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
             format!("{} is {}{reason}", one.id, one.state)
@@ -118,8 +155,22 @@ fn healthy(link: Link, states: &[&TargetHealth]) -> Link {
     for one in sick.iter().take(SHOWN) {
         link = link.fact(one.clone());
     }
+    if by_design > 0 {
+        link = link.fact(format!(
+            "{} fail the health check by design: `externalTrafficPolicy: Local`, and no ready Pod of the Service on the Node",
+            text::count(by_design, "target")
+        ));
+    }
+    let is_unclear = !sick.is_empty() && local.is_some_and(|local| local.instances.is_none());
+    if is_unclear {
+        link = link.fact(
+            "`externalTrafficPolicy: Local`: Nodes without a ready Pod of the Service fail the health check by design",
+        );
+    }
     if number == 0 {
         link.state = State::Broken;
+    } else if is_unclear {
+        link = link.unread("the EndpointSlices of the Service, which show the Nodes with a ready Pod, were not given");
     } else if !sick.is_empty() && link.state == State::Ok {
         link.state = State::Degraded;
     }

@@ -288,9 +288,10 @@ impl Workload {
                 }
         };
         self.node_selector.iter().any(|(name, asked)| name.value == key && asked == value)
-            || self.required_affinity.as_ref().is_some_and(|terms| {
-                !terms.is_empty() && terms.iter().all(|term| term.expressions.iter().any(asks))
-            })
+            || self
+                .required_affinity
+                .as_ref()
+                .is_some_and(|terms| !terms.is_empty() && terms.iter().all(|term| term.expressions.iter().any(asks)))
     }
 
     /// True if a taint repels or evicts its pods.

@@ -21,7 +21,6 @@ mod gates;
 mod listeners;
 mod network;
 mod nodes;
-mod pods;
 
 pub(crate) use config::{Config, assumes_nodes_as_backends, has_pods_as_backends, is_switched_off};
 pub(crate) use gates::{GATES, GateDefect, gate_defects};

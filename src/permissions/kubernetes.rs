@@ -7,14 +7,29 @@ use crate::kubernetes::List;
 /// Name of the roles and bindings.
 const NAME: &str = "tagaudit";
 
-/// Further rights of `tagaudit why pod`: verb, resource, purpose.
-pub(crate) const WHY: [(&str, &str, &str); 3] = [
-    ("get", "pods", "the Pod that is named: its status"),
-    ("get", "persistentvolumeclaims", "the claims of its volumes"),
-    ("list", "events", "the events about the Pod and its claims"),
+/// A right that one question needs, and no audit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RightToAsk {
+    pub(crate) verb: &'static str,
+    /// API group; empty for the core group.
+    pub(crate) group: &'static str,
+    pub(crate) resource: &'static str,
+    pub(crate) purpose: &'static str,
+}
+
+const fn right(verb: &'static str, group: &'static str, resource: &'static str, purpose: &'static str) -> RightToAsk {
+    RightToAsk { verb, group, resource, purpose }
+}
+
+/// Further rights of `tagaudit why pod` and `tagaudit why service`.
+pub(crate) const WHY: [RightToAsk; 4] = [
+    right("get", "", "pods", "the Pod that is named: its status"),
+    right("get", "", "persistentvolumeclaims", "the claims of its volumes"),
+    right("list", "", "events", "the events about the Pod and its claims"),
+    right("list", "discovery.k8s.io", "endpointslices", "the Nodes with a ready Pod of the Service that is named"),
 ];
 
-/// Roles and bindings for a `ServiceAccount`, as YAML; `why` adds the rights of `tagaudit why pod`.
+/// Roles and bindings for a `ServiceAccount`, as YAML; `why` adds [`WHY`].
 #[must_use]
 pub(crate) fn kubernetes_roles(namespace: &str, name: &str, why: bool) -> String {
     let mut namespaces: Vec<Option<&str>> = List::ALL.iter().map(|list| list.namespace()).collect();
@@ -47,9 +62,8 @@ pub(crate) fn kubernetes_roles(namespace: &str, name: &str, why: bool) -> String
 
 fn with_why(mut rules: Vec<Value>, why: bool) -> Vec<Value> {
     let further = WHY.iter().filter(|_| why);
-    rules.extend(
-        further.map(|(verb, resource, _)| json!({"apiGroups": [""], "resources": [resource], "verbs": [verb]})),
-    );
+    rules
+        .extend(further.map(|one| json!({"apiGroups": [one.group], "resources": [one.resource], "verbs": [one.verb]})));
     rules
 }
 

@@ -28,7 +28,7 @@ use super::signals::until_signal;
 
 mod pod;
 
-pub(crate) use pod::pod;
+pub(crate) use pod::{endpoint_slices, pod};
 
 /// Context name for the service account of the pod that tagaudit runs in.
 pub(crate) const IN_CLUSTER: &str = "in-cluster";

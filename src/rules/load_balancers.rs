@@ -14,6 +14,7 @@ use crate::kubernetes::{Document, DocumentKind, Ingress, Object, Service, covers
 use crate::model;
 use crate::model::existing::Balancer;
 use crate::resource::ResourceKind;
+use crate::tags;
 use crate::text;
 
 use super::aws::Context;
@@ -33,6 +34,7 @@ mod lb_node_port_differs;
 mod lb_node_skipped;
 mod lb_not_active;
 mod lb_of_two_controllers;
+mod lb_pods_not_registered;
 mod lb_registered_by_scaling_group;
 mod lb_scheme_differs;
 mod lb_service_linked_role_missing;
@@ -251,6 +253,23 @@ fn described(one: &Balancer<'_>) -> String {
         Some(claim) => format!("`{name}` ({})", text::printable(&claim.made_for.describe())),
         None => format!("`{name}`"),
     }
+}
+
+/// The Service to which an Ingress sends the traffic of a target group; `None` if it was not given, or is not certain.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/model_build_target_group.go#buildTargetGroupResourceID`
+/// (`NAMESPACE/INGRESS-SERVICE:PORT`).
+fn service_behind<'c>(context: &Context<'c>, group: &TargetGroup) -> Option<&'c Service> {
+    let resource = tags::value(group.tags.as_deref()?, "ingress.k8s.aws/resource")?;
+    let (namespace, rest) = resource.split_once('/')?;
+    let (names, _) = rest.rsplit_once(':')?;
+    let ingresses = context.kubernetes.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+    let here = ingresses.filter(|one| one.text(&["metadata", "namespace"]).unwrap_or("default") == namespace);
+    let names: BTreeSet<&str> =
+        here.filter_map(|one| names.strip_prefix(one.text(&["metadata", "name"])?)?.strip_prefix('-')).collect();
+    let mut found = context.kubernetes.services.iter().flatten();
+    let mut found = found.by_ref().filter(|one| one.namespace == namespace && names.contains(one.name.as_str()));
+    let only = found.next()?;
+    found.next().is_none().then_some(only)
 }
 
 /// True if the status of a Service has the host name of a load balancer.

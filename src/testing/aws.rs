@@ -29,7 +29,7 @@ pub(crate) const SERVER: &str = "i-0cp0";
 /// The other control-plane node.
 const SECOND_SERVER: &str = "i-0cp1";
 /// The other worker.
-const SECOND_WORKER: &str = "i-0wk1";
+pub(crate) const SECOND_WORKER: &str = "i-0wk1";
 /// A worker in zone a.
 pub(crate) const WORKER: &str = "i-0wk0";
 /// The private subnet of zone a, in which nodes live.

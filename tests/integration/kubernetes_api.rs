@@ -332,6 +332,7 @@ fn kind_of(resource: &str) -> &str {
         "persistentvolumes" => "PersistentVolume",
         "persistentvolumeclaims" => "PersistentVolumeClaim",
         "events" => "Event",
+        "endpointslices" => "EndpointSlice",
         "csidrivers" => "CSIDriver",
         "csinodes" => "CSINode",
         "serviceaccounts" => "ServiceAccount",

@@ -503,6 +503,30 @@ fn a_pod_is_read_by_name() {
 }
 
 #[test]
+fn a_service_is_explained_with_its_endpoints() {
+    let mut all = cluster();
+    all["items"].as_array_mut().unwrap().push(json!({
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "endpoints": [],
+        "metadata": {"name": "web-1", "namespace": "shop", "labels": {"kubernetes.io/service-name": "web"}},
+    }));
+    let server = ApiServer::serve(&all);
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = server.kubeconfig(folder.path(), &json!({}));
+    let words =
+        ["why", "service", "shop/web", "--cluster-id", "c-m-4x8z2k9q", "--inventory", "fixtures/clean-rke2.json"];
+    command().env("KUBECONFIG", kubeconfig).args(words).args(["--kube-context", "test"]).output().unwrap();
+    let printed = command().args(["permissions", "--kubernetes", "--why"]).output().unwrap().stdout;
+    let printed = Evidence::parse("rights.yaml", printed).unwrap();
+    let rights = Rights::new(&printed, "tagaudit", "tagaudit");
+    let calls = server.calls();
+    let of_slices: Vec<&Call> = calls.iter().filter(|call| call.path.ends_with("/endpointslices")).collect();
+    assert_eq!(of_slices.len(), 1);
+    let (verb, resource, namespace) = needed(of_slices[0]);
+    assert_eq!(resource, "discovery.k8s.io/endpointslices");
+    assert!(rights.allows(&verb, "discovery.k8s.io", "endpointslices", namespace.as_deref()));
+}
+
+#[test]
 fn a_pod_that_may_not_be_read_is_not_audited() {
     let server = ApiServer::serve(&cluster()).fault("/pods/web", Fault::Status(403, "Forbidden"));
     let folder = tempfile::tempdir().unwrap();

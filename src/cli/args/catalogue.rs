@@ -168,7 +168,7 @@ pub(crate) struct PermissionsArgs {
     /// can run commands on new instances
     #[arg(long, group = "fixing", conflicts_with_all = ["role", "own_role", "cluster_id"])]
     pub(crate) fix_launch_templates: bool,
-    /// Add the permissions of `tagaudit why --decode`; with --kubernetes, those of `tagaudit why pod`
+    /// Add the permissions of `tagaudit why --decode`; with --kubernetes, those of `why pod` and `why service`
     #[arg(long, conflicts_with_all = ["fixing", "target_role"])]
     pub(crate) why: bool,
     /// Print the cluster permissions that --kube-context needs, as roles and bindings for a `ServiceAccount`

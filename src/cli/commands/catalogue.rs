@@ -304,8 +304,8 @@ fn kubernetes_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Wr
                 let right = format!("{} {}{what}", list.verb(), list.resource());
                 table.add_row([right.as_str(), list.namespace().unwrap_or("the cluster"), list.purpose()]);
             }
-            for (verb, resource, purpose) in permissions::WHY_KUBERNETES.iter().filter(|_| args.why) {
-                table.add_row([format!("{verb} {resource}").as_str(), "the cluster", purpose]);
+            for one in permissions::WHY_KUBERNETES.iter().filter(|_| args.why) {
+                table.add_row([format!("{} {}", one.verb, one.resource).as_str(), "the cluster", one.purpose]);
             }
             writeln!(out, "{table}")
         }

@@ -166,6 +166,10 @@ fn object(
     let mut scope = Scope::read(cluster_id, audit, &source.connection, &output.terminal)?;
     let estate = session::collect(source, &output.terminal, Some(&scope))?;
     scope.take(&estate);
+    if let Named::Service(name) = named {
+        let endpoints = cluster::endpoints(audit, name, &source.connection, &output.terminal)?;
+        scope.kubernetes = scope.kubernetes.and(endpoints);
+    }
     match named {
         Named::Service(name) => check_accepted_object(&scope.kubernetes, "Service", name)?,
         Named::Ingress(name) => check_accepted_object(&scope.kubernetes, "Ingress", name)?,

@@ -126,6 +126,42 @@ pub(in crate::cli) fn pod(
     Ok(None)
 }
 
+/// Reads the endpoints of a Service from the only context; nothing without a context, and a warning if they cannot be read.
+#[cfg(feature = "kubernetes")]
+pub(in crate::cli) fn endpoints(
+    audit: &AuditArgs,
+    name: &NamespacedName,
+    connection: &ConnectionArgs,
+    terminal: &TerminalArgs,
+) -> Result<Evidence, Failure> {
+    use super::display::display;
+    use crate::provider::kubernetes;
+    let contexts = contexts(&audit.evidence.kube_context)?;
+    let [context] = contexts.as_slice() else { return Ok(Evidence::default()) };
+    let timeout = std::time::Duration::from_secs(connection.timeout);
+    let request = kubernetes::Request { context, timeout, verbose: terminal.verbose, progress: display(terminal) };
+    let read = kubernetes::endpoint_slices(&request, &name.namespace, &name.name);
+    let read = read.map_err(crate::cli::io::failure::provider_failure)?;
+    let parsed = read.and_then(|bytes| Evidence::parse(context, bytes).map_err(|error| error.to_string()));
+    Ok(parsed.unwrap_or_else(|reason| {
+        if !terminal.quiet {
+            output::warn(&format!("the EndpointSlices of the Service were not read: {reason}"));
+        }
+        Evidence::default()
+    }))
+}
+
+#[cfg(not(feature = "kubernetes"))]
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it can fail")]
+pub(in crate::cli) fn endpoints(
+    _: &AuditArgs,
+    _: &NamespacedName,
+    _: &ConnectionArgs,
+    _: &TerminalArgs,
+) -> Result<Evidence, Failure> {
+    Ok(Evidence::default())
+}
+
 /// Reads the lists of a context.
 #[cfg(feature = "kubernetes")]
 pub(in crate::cli) fn read(

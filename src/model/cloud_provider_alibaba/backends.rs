@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use crate::kubernetes::ServicePort;
 use crate::model::allocated_later;
 use crate::model::decision::{Answer, Decision};
+use crate::model::pods::{Families, Pods, Reading, pods};
 use crate::nodes::KubernetesNode;
 
 use super::nodes::{Address, ServerError, is_virtual, server};
-use super::pods::{Families, Pods, Reading, pods};
 use super::{Request, atoi};
 
 /// Weight of a Node without an annotation.

@@ -1,4 +1,4 @@
-//! A Pod by name, with its claims and events.
+//! A Pod by name, with its claims and events, and the endpoints of a Service.
 
 use futures_util::future::join_all;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -16,6 +16,31 @@ use crate::provider::signals::until_signal;
 /// If the kubeconfig makes reading impossible, or the run is interrupted.
 pub(crate) fn pod(request: &Request<'_>, namespace: &str, name: &str) -> Result<PodObjects, Error> {
     until_signal(read(request, namespace, name), "stopped before the Pod was read; nothing was written")
+}
+
+/// Reads the `EndpointSlice` objects of a Service, as the list that the API server answers. The inner error states why they
+/// were not read.
+///
+/// # Errors
+/// If the kubeconfig makes reading impossible, or the run is interrupted.
+pub(crate) fn endpoint_slices(
+    request: &Request<'_>,
+    namespace: &str,
+    service: &str,
+) -> Result<Result<Vec<u8>, String>, Error> {
+    let read = async {
+        let api = connect(request).await?;
+        let selector = encoded(&format!("kubernetes.io/service-name={service}"));
+        let space = format!("/apis/discovery.k8s.io/v1/namespaces/{}", encoded(namespace));
+        let path = format!("{space}/endpointslices?labelSelector={selector}&limit={PAGE}");
+        Ok(match tokio::time::timeout(request.timeout, api.get(&path)).await {
+            Ok(Ok((bytes, _))) if has_more(&bytes) => Err(format!("there are more than {PAGE}")),
+            Ok(Ok((bytes, _))) => Ok(bytes),
+            Ok(Err(failure)) => Err(format!("{}: {}", failure.reason, text::printable(&failure.message))),
+            Err(_) => Err(format!("the cluster did not answer within {} seconds", request.timeout.as_secs())),
+        })
+    };
+    until_signal(read, "stopped before the EndpointSlices were read; nothing was written")
 }
 
 async fn read(request: &Request<'_>, namespace: &str, name: &str) -> Result<PodObjects, Error> {

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/aws_manager.go#buildNodeFromTemplate",
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/README.md",
     ],
-    example: "Pod ml/train-0 stays pending: no Node has the labels `pool` = `gpu`, and no Auto Scaling group of the autoscaler has the tag `k8s.io/cluster-autoscaler/node-template/label/pool` with this value",
+    example: "Pod ml/train-0 stays pending: no Node has the labels that it asks for (`pool` = `gpu`), and no Auto Scaling group of the autoscaler promises them by tags `k8s.io/cluster-autoscaler/node-template/label/<KEY>`",
     reads: &[Read::DescribeAutoScalingGroups],
     ..Rule::joined(check)
 };
@@ -44,7 +44,8 @@ fn check(context: &Context<'_>) -> CheckResult {
     let mut unplaced: BTreeMap<String, Vec<&Workload>> = BTreeMap::new();
     for pod in pending {
         checked += 1;
-        if !nodes.iter().any(|node| pod.selects(node)) && !managed.iter().any(|group| autoscaling.may_take(group, pod)) {
+        if !nodes.iter().any(|node| pod.selects(node)) && !managed.iter().any(|group| autoscaling.may_take(group, pod))
+        {
             unplaced.entry(asked(pod)).or_default().push(pod);
         }
     }
@@ -136,7 +137,7 @@ status:
 ";
 
     #[test]
-    fn one_finding_for_pods_with_the_same_selector() {
+    fn fires() {
         let messages = aws::messages(&RULE, |c| {
             c.manifests = WORLD;
             c.add_scaling_group("gpu", &[]);

@@ -1,14 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::aws::{LoadBalancerKind, TargetGroup, TargetHealth};
-use crate::kubernetes::{Document, DocumentKind, Service};
+use crate::kubernetes::Service;
 use crate::model::existing::Balancer;
+use crate::model::pods::instances_with_pod;
 use crate::rules::aws::Context;
 use crate::rules::balancer_traffic::{Admission, admission};
 use crate::rules::prelude::*;
-use crate::tags;
 
-use super::{BALANCER, BALANCERS, TAGS, described, for_each, group_resource, is_leaving, listed, on_balancer};
+use super::{
+    BALANCER, BALANCERS, TAGS, described, for_each, group_resource, is_leaving, listed, on_balancer, service_behind,
+};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-targets-unhealthy",
@@ -18,13 +20,14 @@ pub(super) const RULE: Rule = Rule {
         "warning; info if the Nodes of all unhealthy targets are not ready",
     ),
     resources: BALANCER,
-    condition: "A target is unhealthy, or an instance out of service, for a reason that is not a change in progress. With `externalTrafficPolicy: Local`, nodes without a ready Pod fail the check on purpose: then no target at all is healthy. The message names the cause where the inventory shows it: security groups of the nodes that do not let the port in, or Nodes that are not ready.",
+    condition: "A target is unhealthy, or an instance out of service, for a reason that is not a change in progress. With `externalTrafficPolicy: Local`, nodes without a ready Pod fail the check on purpose: they count only if no target at all is healthy, and not if the endpoints of the Service were given. The message names the cause where the inventory shows it: security groups of the nodes that do not let the port in, Nodes that are not ready, or a kube-proxy that does not take the Pods of its Node as its own.",
     impact: "the target gets no traffic; if no target is healthy, Network and Application Load Balancers send traffic to all of them, and connections fail",
     fix: "Remove the cause that the message names.",
     sources: &[
         "Elastic Load Balancing API Reference, TargetHealth",
         "Elastic Load Balancing API Reference (2012-06-01), InstanceState",
         "kubernetes/kubernetes pkg/proxy/healthcheck/service_health.go",
+        "kubernetes/kubernetes pkg/proxy/endpointslicecache.go",
     ],
     example: "5 of 5 targets of `a1b2c3` (Service `shop/web`) are unhealthy (Target.FailedHealthChecks): no rule of sg-0a lets TCP port 30080 in from the load balancer",
     reads: &[
@@ -88,17 +91,23 @@ fn is_unhealthy(target: &TargetHealth) -> bool {
 }
 
 fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -> Option<Violation> {
-    let unhealthy: Vec<&TargetHealth> =
+    let mut unhealthy: Vec<&TargetHealth> =
         targets.all.iter().filter(|target| is_unhealthy(target) && !is_leaving(one, &target.id)).collect();
     let healthy = targets.all.iter().filter(|target| target.is_healthy()).count();
-    let first = *unhealthy.first()?;
     let has_instances = targets.group.is_none_or(|group| group.target_type.as_deref() == Some("instance"));
     let service = one.service.or_else(|| service_behind(context, targets.group?));
-    let is_local = has_instances && service.is_some_and(|service| service.is_local);
+    let local = service.filter(|service| has_instances && service.is_local);
+    let with_pod = local
+        .and_then(|service| instances_with_pod(context.kubernetes, service, context.view.nodes.unwrap_or_default()));
     // Nodes without a ready Pod answer 503 by design; without the Service it is not known if these do.
-    if is_local && healthy > 0 || has_instances && service.is_none() && healthy > 0 {
+    let is_unclear = with_pod.is_none() && (local.is_some() || has_instances && service.is_none());
+    if is_unclear && healthy > 0 {
         return None;
     }
+    if let Some(with_pod) = with_pod.as_ref().filter(|with_pod| !with_pod.is_empty()) {
+        unhealthy.retain(|target| with_pod.contains(target.id.as_str()));
+    }
+    let first = *unhealthy.first()?;
     let mut severity = Severity::Warning;
     let mut related: Vec<ResourceRef> =
         targets.group.map(|group| group_resource(one.region, group)).into_iter().collect();
@@ -116,14 +125,8 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -
             listed(blocked.iter().copied()),
             ports.join(", ")
         ))
-    } else if is_local {
-        let name = service.map(Service::full_name).unwrap_or_default();
-        Some(format!(
-            "`{}` has externalTrafficPolicy Local, and no node answers that it has a ready Pod",
-            text::printable(&name)
-        ))
     } else {
-        None
+        local.map(|service| cause_by_policy(service, with_pod.as_ref()))
     };
     let of = match targets.group {
         Some(group) => format!("`{}` of {}", text::printable(&group.name), described(one)),
@@ -162,21 +165,19 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -
     Some(on_balancer(one, severity, message, fix).related(related).with_respect_to(key))
 }
 
-/// The Service to which an Ingress sends the traffic of a target group; `None` if it was not given, or is not certain.
-/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/model_build_target_group.go#buildTargetGroupResourceID`
-/// (`NAMESPACE/INGRESS-SERVICE:PORT`).
-fn service_behind<'c>(context: &Context<'c>, group: &TargetGroup) -> Option<&'c Service> {
-    let resource = tags::value(group.tags.as_deref()?, "ingress.k8s.aws/resource")?;
-    let (namespace, rest) = resource.split_once('/')?;
-    let (names, _) = rest.rsplit_once(':')?;
-    let ingresses = context.kubernetes.documents_by_kind(DocumentKind::Ingress).map(Document::object);
-    let here = ingresses.filter(|one| one.text(&["metadata", "namespace"]).unwrap_or("default") == namespace);
-    let names: BTreeSet<&str> =
-        here.filter_map(|one| names.strip_prefix(one.text(&["metadata", "name"])?)?.strip_prefix('-')).collect();
-    let mut found = context.kubernetes.services.iter().flatten();
-    let mut found = found.by_ref().filter(|one| one.namespace == namespace && names.contains(one.name.as_str()));
-    let only = found.next()?;
-    found.next().is_none().then_some(only)
+/// The cause of unhealthy targets of a Service with `externalTrafficPolicy: Local`.
+fn cause_by_policy(service: &Service, with_pod: Option<&BTreeSet<&str>>) -> String {
+    let name = service.full_name();
+    let name = text::printable(&name);
+    match with_pod {
+        None => format!("`{name}` has externalTrafficPolicy Local, and no node answers that it has a ready Pod"),
+        Some(with_pod) if with_pod.is_empty() => {
+            format!("`{name}` has externalTrafficPolicy Local and no ready Pod")
+        }
+        Some(_) => format!(
+            "these nodes have a ready Pod of `{name}`, and their kube-proxy does not answer, or does not take the Pod as its own: its host name (`--hostname-override`) is not the name of the Node"
+        ),
+    }
 }
 
 /// Names of Nodes that are not ready, by instance.
@@ -232,7 +233,7 @@ fn blocked<'a>(
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::testing::aws::{self, Cluster, TAGGED_GROUP, WORKER};
+    use crate::testing::aws::{self, Cluster, SECOND_WORKER, TAGGED_GROUP, WORKER};
     use crate::testing::load_balancers::{LOCAL_SERVICE, NETWORK_SERVICE, SERVICE, unhealthy};
     use crate::testing::tag;
 
@@ -316,6 +317,38 @@ spec: {ingressClassName: alb}
         aws::fires(&RULE, |c| with(c, INGRESS));
         let (found, _) = aws::changed(&RULE, |c| with(c, LOCAL_INGRESS));
         assert_eq!(found, Vec::new());
+    }
+
+    /// Endpoints of the Service on a Node of the cluster.
+    fn slice(node: &str, is_ready: bool) -> String {
+        format!(
+            "---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {{name: web-1, namespace: shop, labels: {{kubernetes.io/service-name: web}}}}
+addressType: IPv4
+endpoints:
+- {{addresses: [10.244.1.7], nodeName: {node}, conditions: {{ready: {is_ready}}}}}
+"
+        )
+    }
+
+    fn with_endpoints(c: &mut Cluster, sick: &[&str], of: &str, is_ready: bool) {
+        c.add_network();
+        unhealthy(c.target_group(), sick);
+        let node = c.node(of)["metadata"]["name"].as_str().unwrap().to_owned();
+        c.manifests = Box::leak(format!("{LOCAL_SERVICE}{}", slice(&node, is_ready)).into_boxed_str());
+    }
+
+    #[test]
+    fn endpoints_tell_which_nodes_fail_on_purpose() {
+        // Another node has the Pod, and answers.
+        aws::silent(&RULE, |c| with_endpoints(c, &[SECOND_WORKER], WORKER, true));
+        // The node of the Pod fails, although others answer.
+        let found = aws::messages(&RULE, |c| with_endpoints(c, &[WORKER], WORKER, true));
+        assert!(found[0].starts_with("1 of ") && found[0].contains("--hostname-override"), "{found:?}");
+        let found = aws::messages(&RULE, |c| with_endpoints(c, &[], WORKER, false));
+        assert!(found[0].contains("Local and no ready Pod; no target is healthy"), "{found:?}");
     }
 
     #[test]

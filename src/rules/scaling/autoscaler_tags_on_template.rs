@@ -104,7 +104,9 @@ mod tests {
         });
         assert_eq!(
             messages,
-            [format!("the launch template of `workers` tags instances with `{LABEL}`, and the group does not have this tag")]
+            [format!(
+                "the launch template of `workers` tags instances with `{LABEL}`, and the group does not have this tag"
+            )]
         );
     }
 

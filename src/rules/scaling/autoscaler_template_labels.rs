@@ -40,7 +40,10 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         let of_nodes = nodes.first().into_iter().flat_map(|node| node.labels.keys().map(String::as_str));
         let keys: BTreeSet<&str> = stated.chain(of_nodes).filter(|key| !key.is_empty()).collect();
         let found = keys.into_iter().filter_map(|key| {
-            let held = common_value(&nodes, key)?;
+            let held = match common_label(&nodes, key)? {
+                CommonLabel::Value(value) => Some(value),
+                CommonLabel::Absent => None,
+            };
             let group = text::printable(&one.group.name);
             let label = text::printable(key);
             let tag = format!("{LABEL_TAG}{label}");
@@ -82,11 +85,18 @@ fn nodes<'a>(one: &ScalingGroup<'a>) -> Option<Vec<&'a KubernetesNode>> {
     one.members.iter().map(|member| member.node).collect()
 }
 
-/// The value of a label that Nodes have in common: the inner `None` if they have no such label, the outer if they differ, or
-/// if there is no Node.
-fn common_value<'a>(nodes: &[&'a KubernetesNode], key: &str) -> Option<Option<&'a str>> {
+/// A label of several Nodes.
+enum CommonLabel<'n> {
+    Value(&'n str),
+    /// None of them has it.
+    Absent,
+}
+
+/// What Nodes have in common of a label; `None` if they differ, or if there is no Node.
+fn common_label<'n>(nodes: &[&'n KubernetesNode], key: &str) -> Option<CommonLabel<'n>> {
     let value = nodes.first()?.labels.get(key);
-    nodes.iter().all(|node| node.labels.get(key) == value).then_some(value.map(String::as_str))
+    let is_common = nodes.iter().all(|node| node.labels.get(key) == value);
+    is_common.then(|| value.map_or(CommonLabel::Absent, |value| CommonLabel::Value(value)))
 }
 
 /// The first workload that selects Nodes by a label.

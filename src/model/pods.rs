@@ -1,14 +1,15 @@
 //! The ready Pods of a Service.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::kubernetes::{DocumentKind, Evidence, Object, Service};
+use crate::nodes::KubernetesNode;
 
 /// IP families of the servers.
 /// Source: kubernetes/cloud-provider-alibaba-cloud
 /// `pkg/controller/service/reconcile/backend/backend.go#setAddressIpVersion`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Families {
+pub(crate) enum Families {
     Ipv4,
     Ipv6,
     Both,
@@ -27,33 +28,40 @@ impl Families {
 
 /// A Pod that is ready, or an address that someone wrote by hand.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pod<'a> {
-    pub(super) node: Option<&'a str>,
-    pub(super) address: &'a str,
+pub(crate) struct Pod<'a> {
+    pub(crate) node: Option<&'a str>,
+    pub(crate) address: &'a str,
 }
 
 /// The Pods of a Service, as far as the evidence states them.
 #[derive(Debug, Default)]
-pub(super) struct Pods<'a> {
-    pub(super) ready: Vec<Pod<'a>>,
+pub(crate) struct Pods<'a> {
+    pub(crate) ready: Vec<Pod<'a>>,
     /// True if some Pods are not ready: a readiness gate makes them servers.
-    pub(super) has_unready: bool,
+    pub(crate) has_unready: bool,
 }
 
-/// The reading of endpoints at one version.
+/// The reading of endpoints by a controller at one version.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
-    pub(super) families: Families,
+pub(crate) struct Reading {
+    pub(crate) families: Families,
     /// True if a Pod that is terminating is not a server: since v2.10.
-    pub(super) skips_terminating: bool,
+    pub(crate) skips_terminating: bool,
     /// True if an `EndpointSlice` without the named target port has no server: since v2.12.
-    pub(super) needs_named_port: bool,
+    pub(crate) needs_named_port: bool,
+}
+
+impl Reading {
+    /// Endpoints as kube-proxy takes them: those that are ready, of every family.
+    /// Source: kubernetes/kubernetes `pkg/proxy/endpointslicecache.go#addEndpoints`.
+    pub(crate) const OF_KUBE_PROXY: Self =
+        Self { families: Families::Both, skips_terminating: false, needs_named_port: false };
 }
 
 /// The Pods of a Service; `None` if neither its `EndpointSlice` objects nor its `Endpoints` were given.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/vgroups.go#setBackendsFromEndpointSlices`,
 /// `#setBackendsFromEndpoints`.
-pub(super) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Reading) -> Option<Pods<'a>> {
+pub(crate) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Reading) -> Option<Pods<'a>> {
     let is_here = |object: &Object<'_>, name: Option<&str>| {
         let namespace = object.text(&["metadata", "namespace"]).unwrap_or("default");
         namespace == service.namespace && name == Some(service.name.as_str())
@@ -102,4 +110,18 @@ pub(super) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Readi
             .extend(ready.filter_map(|one| Some(Pod { node: one.text(&["nodeName"]), address: one.text(&["ip"])? })));
     }
     Some(found)
+}
+
+/// Instances of the Nodes that have a ready Pod of a Service; `None` if its endpoints were not given, or do not name Nodes.
+pub(crate) fn instances_with_pod<'a>(
+    evidence: &'a Evidence,
+    service: &Service,
+    nodes: &'a [KubernetesNode],
+) -> Option<BTreeSet<&'a str>> {
+    let ready = pods(evidence, service, Reading::OF_KUBE_PROXY)?.ready;
+    let instance = |pod: &Pod<'a>| {
+        let node = nodes.iter().find(|node| Some(node.name.as_str()) == pod.node)?;
+        node.provider_id.rsplit('/').next()
+    };
+    ready.iter().map(instance).collect()
 }
