@@ -10,6 +10,7 @@ pub(crate) mod companions;
 pub(crate) mod fleet;
 pub(crate) mod grant;
 pub(crate) mod ingresses;
+pub(crate) mod interface_holder;
 pub(crate) mod inventory;
 pub(crate) mod launches;
 pub(crate) mod leftovers;

@@ -27,7 +27,7 @@ pub(crate) use distribution::Distribution;
 pub use evidence::Evidence;
 pub(crate) use members::instance_clusters;
 pub(crate) use neighbours::Neighbour;
-pub(crate) use neighbours::{is_alive, named as named_clusters};
+pub(crate) use neighbours::{is_alive, made_for, named as named_clusters};
 
 /// Tag that EC2 Auto Scaling puts on its instances.
 pub(crate) const AUTO_SCALING_GROUP_TAG: &str = "aws:autoscaling:groupName";

@@ -37,11 +37,11 @@ fn is_dead(context: &Context<'_>, region: &RegionView<'_>) -> Option<bool> {
 }
 
 /// One finding for all resources of one kind, as one deletion left them behind.
-fn one(region: &RegionView<'_>, found: &[Tagged<'_>], message: String, fix: &str) -> CheckResult {
+fn one(region: &RegionView<'_>, found: &[Tagged<'_>], severity: Severity, message: String, fix: &str) -> CheckResult {
     let Some(first) = found.first() else { return CheckResult::clean() };
     let others = found.iter().skip(1).map(|resource| region.bare(resource.kind(), resource.id()));
     vec![
-        Violation::new(Severity::Warning, region.resource(*first), message, Fix::none(fix))
+        Violation::new(severity, region.resource(*first), message, Fix::none(fix))
             .related(others)
             .cause(Cause::Group(first.kind().name().into())),
     ]

@@ -24,7 +24,7 @@ const NO_VOLUME: &str = "no volume of the cluster was given";
 const IN_TREE: &str = "kubernetes.io/aws-ebs";
 
 /// EBS volume of a `PersistentVolume`: `vol-…`, or `aws://ZONE/vol-…` of the in-tree plugin.
-fn volume_id(object: Object<'_>) -> Option<&str> {
+pub(super) fn volume_id(object: Object<'_>) -> Option<&str> {
     let of_driver = object.text(&["spec", "csi", "driver"]) == Some(EBS_DRIVER);
     let handle = of_driver.then(|| object.text(&["spec", "csi", "volumeHandle"])).flatten();
     let id = handle.or_else(|| object.text(&["spec", "awsElasticBlockStore", "volumeID"]))?;

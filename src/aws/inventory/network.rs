@@ -168,7 +168,7 @@ pub struct DhcpOptions {
     pub domain_name: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkInterface {
     /// `eni-…`.

@@ -63,7 +63,7 @@ fn mark(tags_: &[Tag]) -> Option<&str> {
 /// The instance that a network interface of the VPC CNI or of Cilium was created for.
 /// Sources: amazon-vpc-cni-k8s `pkg/awsutils/awsutils.go` (description `aws-K8S-<instance>`), cilium
 /// `pkg/aws/eni/node.go` (`Cilium-CNI (<instance>)`).
-fn made_for(interface: &NetworkInterface) -> Option<&str> {
+pub(crate) fn made_for(interface: &NetworkInterface) -> Option<&str> {
     let text = interface.description.as_str();
     let of_cilium = || text.strip_prefix("Cilium-CNI (")?.strip_suffix(')');
     interface

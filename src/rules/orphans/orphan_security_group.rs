@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+
+use crate::aws::interface_holder::holder;
 use crate::aws::view::RegionView;
 use crate::aws::{SecurityGroup, Tagged, leftovers};
 use crate::rules::aws::Context;
@@ -13,9 +16,9 @@ use super::{INSTANCES, is_dead, serves_an_object};
 pub(super) const RULE: Rule = Rule {
     id: "orphan-security-group",
     title: "a load balancer's security group was left behind",
-    severity: RuleSeverity::always(Severity::Warning),
+    severity: RuleSeverity::depends(Severity::Warning, "warning; info for a group that something still uses"),
     resources: &[ResourceKind::SecurityGroup],
-    condition: "A group that the cloud controller or the AWS Load Balancer Controller (`elbv2.k8s.aws/cluster=<ID>`) created for a load balancer is owned by the cluster and is on no network interface. If no live instance of the region is tagged for the cluster, any group that the cluster owns and that is on no network interface is reported.",
+    condition: "A group that the cloud controller or the AWS Load Balancer Controller (`elbv2.k8s.aws/cluster=<ID>`) created for a load balancer is owned by the cluster and is on no network interface. If no live instance of the region is tagged for the cluster, any group that the cluster owns is reported, one that is on network interfaces with what they belong to.",
     impact: "it counts against the security group quota and blocks the deletion of the VPC, and rules that refer to it stay in the nodes' group",
     fix: "Revoke the rules that refer to it, then delete the group (`--fix-leftovers`, if a controller created it).",
     applicability: Applicability::Choice,
@@ -36,48 +39,64 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let dead = is_dead(context, region) == Some(true);
     let used = region.groups_in_use();
-    region
-        .region
-        .security_groups
-        .iter()
-        .filter(|group| !used.contains(group.id.as_str()) && !serves_an_object(context.kubernetes, group))
-        .filter(|group| {
+    let groups = region.region.security_groups.iter().filter(|group| !serves_an_object(context.kubernetes, group));
+    groups
+        .filter_map(|group| {
             let owned = tags::has_cluster_tag_owned(&group.tags, own);
+            if used.contains(group.id.as_str()) {
+                return (dead && owned).then(|| held(context, region, group)).flatten();
+            }
             let of_controller = is_load_balancer_group(&group.name, &group.description);
             // The name alone may be that of a cluster in another VPC.
             let of_other = tags::value(&group.tags, tags::LBC_CLUSTER_TAG) == Some(own)
                 && !context.view.is_elsewhere(group.vpc_id.as_deref());
-            of_other || (owned && (of_controller || dead))
-        })
-        .map(|group| {
-            let referring: Vec<&str> = region
-                .region
-                .security_groups
-                .iter()
-                .filter(|other| other.id != group.id)
-                .filter(|other| other.ingress.iter().any(|p| p.groups.iter().any(|source| source.source == group.id)))
-                .map(|other| other.id.as_str())
-                .collect();
-            let of_load_balancer = is_load_balancer_group(&group.name, &group.description)
-                || tags::value(&group.tags, tags::LBC_CLUSTER_TAG).is_some();
-            let what = if of_load_balancer {
-                "was created for a load balancer".to_owned()
-            } else {
-                format!("is owned by `{}`, which has no live instance here,", text::printable(own))
-            };
-            let mut message = format!(
-                "security group `{}` ({}) {what} and is on no network interface",
-                group.id,
-                text::printable(&group.name)
-            );
-            if !referring.is_empty() {
-                message.push_str(&format!("; rules of {} refer to it", text::list(&referring, 3)));
-            }
-            let fix = fix(context, region, group);
-            Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
-                .related(referring.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
+            (of_other || (owned && (of_controller || dead))).then(|| unused(context, region, group))
         })
         .collect()
+}
+
+/// A group of a cluster without instances that network interfaces of others still have.
+fn held(context: &Context<'_>, region: &RegionView<'_>, group: &SecurityGroup) -> Option<Violation> {
+    let interfaces = region.network_interfaces().iter().filter(|one| one.security_groups.contains(&group.id));
+    let holders: BTreeSet<String> = interfaces.map(holder).collect();
+    let holders: Vec<String> = holders.into_iter().collect();
+    let message = format!(
+        "security group `{}` ({}) is owned by `{}`, which has no live instance here, and still belongs to {}",
+        group.id,
+        text::printable(&group.name),
+        text::printable(context.cluster_id()),
+        text::printable(&text::list(&holders, 6))
+    );
+    let fix = Fix::none("delete what uses it first, or give that another group");
+    let violation = Violation::new(Severity::Info, region.resource(Tagged::SecurityGroup(group)), message, fix);
+    (!holders.is_empty()).then_some(violation)
+}
+
+/// A group that is on no network interface.
+fn unused(context: &Context<'_>, region: &RegionView<'_>, group: &SecurityGroup) -> Violation {
+    let others = region.region.security_groups.iter().filter(|other| other.id != group.id);
+    let referring: Vec<&str> = others
+        .filter(|other| other.ingress.iter().any(|p| p.groups.iter().any(|source| source.source == group.id)))
+        .map(|other| other.id.as_str())
+        .collect();
+    let of_load_balancer = is_load_balancer_group(&group.name, &group.description)
+        || tags::value(&group.tags, tags::LBC_CLUSTER_TAG).is_some();
+    let what = if of_load_balancer {
+        "was created for a load balancer".to_owned()
+    } else {
+        format!("is owned by `{}`, which has no live instance here,", text::printable(context.cluster_id()))
+    };
+    let mut message = format!(
+        "security group `{}` ({}) {what} and is on no network interface",
+        group.id,
+        text::printable(&group.name)
+    );
+    if !referring.is_empty() {
+        message.push_str(&format!("; rules of {} refer to it", text::list(&referring, 3)));
+    }
+    let fix = fix(context, region, group);
+    Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
+        .related(referring.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
 }
 
 const BY_HAND: &str = "check that its Service is deleted, revoke the rules that refer to it, then delete the group";
@@ -133,6 +152,20 @@ mod tests {
             group.name = "k8s-elb-a1b2c3".to_owned();
             tag(&mut group.tags, aws::KEY, "owned");
         });
+    }
+
+    #[test]
+    fn a_group_that_something_else_uses() {
+        let use_group = |c: &mut aws::Cluster| {
+            tag(&mut c.add_group("sg-0data").tags, aws::KEY, "owned");
+            c.interface("eni-0rds", "in-use", "RDSNetworkInterface").security_groups = vec!["sg-0data".to_owned()];
+        };
+        let found = aws::messages(&RULE, |c| {
+            use_group(c);
+            c.terminate();
+        });
+        assert!(found.iter().any(|one| one.ends_with("and still belongs to an RDS instance")), "{found:?}");
+        aws::silent(&RULE, use_group);
     }
 
     #[test]
