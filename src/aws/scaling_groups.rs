@@ -97,13 +97,9 @@ pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str
     Some(found.collect())
 }
 
-/// Nodes that neither an Auto Scaling group nor Karpenter launched: the defaults of the account apply to others like them.
-/// Karpenter sets the options of the metadata service itself.
-/// Source: aws/karpenter-provider-aws `pkg/providers/launchtemplate`.
+/// Nodes that no Auto Scaling group launched: the defaults of the account may apply to others like them.
 pub(crate) fn launched_alone<'a>(region: &'a RegionView<'_>) -> impl Iterator<Item = &'a Member<'a>> {
-    let is_of_karpenter =
-        |member: &Member<'_>| member.instance.tags.iter().any(|tag| tag.key.starts_with("karpenter.sh/"));
-    region.members.iter().filter(move |one| one.auto_scaling_group().is_none() && !is_of_karpenter(one))
+    region.members.iter().filter(|one| one.auto_scaling_group().is_none())
 }
 
 /// What is to be read of the launches of a region, beyond the lists.
@@ -141,7 +137,8 @@ impl LaunchNeeds {
 pub(crate) fn launch_needs(region: &RegionView<'_>, cluster_id: &str) -> LaunchNeeds {
     let groups = groups_of_cluster(region, cluster_id).unwrap_or_default();
     let mut needs = needs_of(region.region, groups.iter().map(|one| (one.launch, one.next.as_slice())));
-    needs.needs_defaults |= launched_alone(region).next().is_some();
+    // Without nodes the next instance is the first.
+    needs.needs_defaults |= region.members.is_empty() || launched_alone(region).next().is_some();
     needs
 }
 
