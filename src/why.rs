@@ -1,6 +1,6 @@
 //! Answers to pasted lines: which message of which component a line is, its probable causes, and the rules that find them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -133,11 +133,7 @@ pub(crate) fn answer_decoded(paste: &str, decoded: &Decoded) -> Why {
     records.truncate(MOST);
     let mut lines: Vec<LineAnswer> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
-    for record in &records {
-        let found = match decoded::replaced(record, decoded) {
-            Some((record, here)) => LineAnswer { here, ..answer_record(&record) },
-            None => answer_record(record),
-        };
+    for found in records.iter().flat_map(|record| answers(record, decoded)) {
         if !found.known {
             lines.push(found);
             continue;
@@ -158,6 +154,28 @@ impl Why {
     pub(crate) fn is_known(&self) -> bool {
         self.lines.iter().any(|line| line.known)
     }
+}
+
+/// The answer to a record, or those to its parts if they are several messages: a text without headers may hold several
+/// errors, one on each line or in each paragraph.
+fn answers(record: &Record, decoded: &Decoded) -> Vec<LineAnswer> {
+    let answer = |record: &Record| match decoded::replaced(record, decoded) {
+        Some((record, here)) => LineAnswer { here, ..answer_record(&record) },
+        None => answer_record(record),
+    };
+    let differ = |found: &[LineAnswer]| {
+        let known: BTreeSet<_> = found.iter().filter(|one| one.known).map(|one| (one.source, one.meaning)).collect();
+        known.len() > 1
+    };
+    let by_line: Vec<LineAnswer> = record.by_line().iter().map(answer).collect();
+    if by_line.iter().all(|one| one.known) && differ(&by_line) {
+        return by_line;
+    }
+    let by_paragraph: Vec<LineAnswer> = record.by_paragraph().iter().map(answer).collect();
+    if differ(&by_paragraph) {
+        return by_paragraph;
+    }
+    vec![answer(record)]
 }
 
 fn answer_record(record: &Record) -> LineAnswer {
@@ -191,10 +209,12 @@ fn answer_record(record: &Record) -> LineAnswer {
         deciding: &[],
         fields: BTreeMap::new(),
     };
-    if record.is_of_others() || is_of_people && refused.is_none() && !is_of_controller {
+    let message = messages::find(&bare, line);
+    let is_of_any_caller = message.is_some_and(|one| one.is_of_any_caller);
+    if record.is_of_others() || is_of_people && refused.is_none() && !is_of_controller && !is_of_any_caller {
         return found;
     }
-    match (messages::find(&bare, line), &refused) {
+    match (message, &refused) {
         (Some(message), _) => {
             found.known = true;
             found.is_defect = Some(message.is_defect);
@@ -225,6 +245,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         }
         (None, None) => return found,
     }
+    found.conditions.extend(refused.iter().flat_map(refusal::Refusal::conditions));
     found.fields = fields::fields(record, refused.as_ref());
     found
 }
@@ -290,9 +311,34 @@ E0415 02:54:14.222212       1 controller.go:302] error processing service web/fr
     }
 
     #[test]
+    fn errors_without_headers_are_answered_one_by_one() {
+        let two = "could not find any suitable subnets for creating the ELB
+Multiple tagged security groups found for instance i-0a; ensure only the k8s security group is tagged";
+        assert_eq!(answer(two).lines.iter().map(|line| line.line).collect::<Vec<_>>(), [1, 2]);
+        let paragraphs = "could not find any suitable subnets\nfor creating the ELB\n\nMultiple tagged security groups found for instance i-0a;\nensure only the k8s security group is tagged";
+        assert_eq!(answer(paragraphs).lines.iter().map(|line| line.line).collect::<Vec<_>>(), [1, 4]);
+        // A message that is wrapped stays one.
+        assert_eq!(answer("could not find any suitable subnets\nfor creating the ELB").lines.len(), 1);
+    }
+
+    #[test]
     fn a_refusal_counts_more_than_what_wraps_it() {
         let line = "error creating load balancer: \"operation error Elastic Load Balancing v2: CreateLoadBalancer, https response error StatusCode: 403, api error AccessDenied: User: arn:aws:sts::111122223333:assumed-role/cp/i-0a is not authorized to perform: elasticloadbalancing:CreateLoadBalancer on resource: * because no permissions boundary allows the elasticloadbalancing:CreateLoadBalancer action\"";
         assert_eq!(rules(line), ["iam-action-denied"]);
+    }
+
+    #[test]
+    fn a_refused_service_linked_role_leads_to_the_rule_that_looks_for_it() {
+        let line = "E0101 00:00:00.000000       1 a.go:1] AccessDenied: User: arn:aws:sts::111122223333:assumed-role/cp/i-0a is not authorized to perform: iam:CreateServiceLinkedRole on resource: arn:aws:iam::111122223333:role/aws-service-role/elasticloadbalancing.amazonaws.com/AWSServiceRoleForElasticLoadBalancing";
+        assert_eq!(answer(line).lines[0].conditions, ["lb-service-linked-role-missing"]);
+    }
+
+    /// Terraform and the console meet them as well as the controllers.
+    #[test]
+    fn what_cannot_be_deleted_is_known_for_every_caller() {
+        let line = "Error: deleting Security Group (sg-0a): DependencyViolation: resource sg-0a has a dependent object, with aws_security_group.nodes";
+        assert!(answer(line).lines[0].conditions.contains(&"lb-left-behind"));
+        assert!(!answer("Error: creating Subnet: InvalidSubnet.Range, with aws_subnet.a").is_known());
     }
 
     /// A message states that a call failed; the clause of the refusal states why.

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+mod account;
 mod alb_ingress_build;
 mod alibaba;
 mod alibaba_build;
@@ -62,6 +63,8 @@ pub(crate) mod refusals {
         "controller-action-missing",
         "controller-condition-unmet",
     ];
+    /// Rules that find why a call was necessary: the account has no service-linked role yet.
+    pub(crate) const SERVICE_LINKED_ROLE: &[&str] = &["lb-service-linked-role-missing"];
     /// A policy refused whatever the role allows.
     pub(crate) const DENIED: &[&str] = &["iam-action-denied"];
 }
@@ -103,6 +106,8 @@ pub(crate) struct Message {
     pub(crate) is_over_refusal: bool,
     /// True if its words are those of other programs too: it counts in a line that a controller certainly wrote.
     needs_context: bool,
+    /// True if it means the same for every caller: a controller, a person or a pipeline.
+    pub(crate) is_of_any_caller: bool,
     /// True if the status of the metadata service in the line decides about the cause.
     pub(crate) is_about_metadata: bool,
     /// True if its cause is at the instance on which the controller runs.
@@ -126,6 +131,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Message> {
         nodes::MESSAGES,
         kubernetes_objects::MESSAGES,
         credentials::MESSAGES,
+        account::MESSAGES,
         alibaba::MESSAGES,
     ];
     tables.into_iter().flatten()
@@ -151,6 +157,7 @@ const fn message(
         conditions: &[],
         is_over_refusal: false,
         needs_context: false,
+        is_of_any_caller: false,
         is_about_metadata: false,
         is_about_host: false,
         deciding: &[],
@@ -200,6 +207,10 @@ impl Message {
 
     const fn in_context(self) -> Self {
         Self { needs_context: true, ..self }
+    }
+
+    const fn of_any_caller(self) -> Self {
+        Self { is_of_any_caller: true, ..self }
     }
 
     const fn metadata(self) -> Self {

@@ -16,7 +16,12 @@ pub(super) struct Record {
     pub(super) readings: Vec<String>,
     /// Keys and values of a structured log line.
     pub(super) keys: Vec<(String, String)>,
+    /// Its lines with their numbers, if it has few.
+    pub(super) lines: Vec<(usize, String)>,
 }
+
+/// Most lines of a text without headers that may be several messages.
+const MOST_LINES: usize = 40;
 
 /// A literal expression: an error is a mistake in this file, which the tests show.
 pub(super) fn expression(text: &str) -> Option<Regex> {
@@ -73,28 +78,30 @@ pub(super) fn records(paste: &str) -> Vec<Record> {
     }
     let is_header = |line: &str| HEADER.as_ref().is_some_and(|header| header.is_match(line));
     let lines: Vec<&str> = text.lines().map(unquoted).collect();
-    let mut groups: Vec<(usize, Vec<&str>)> = Vec::new();
-    for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    let mut groups: Vec<Vec<(usize, &str)>> = Vec::new();
+    for (index, line) in lines.into_iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match groups.last_mut() {
-            Some((_, group)) if !is_header(line) => group.push(line),
-            _ => groups.push((index, vec![line])),
+            Some(group) if !is_header(line) => group.push((index + 1, line)),
+            _ => groups.push(vec![(index + 1, line)]),
         }
     }
-    groups
-        .into_iter()
-        .map(|(first, group)| {
-            let trimmed: Vec<&str> = group.iter().map(|line| line.trim()).collect();
-            let spaced = trimmed.join(" ");
-            let joined = trimmed.concat();
-            let keys = keys_of(&joined);
-            let mut readings = vec![unescaped(&spaced)];
-            if group.len() > 1 {
-                readings.push(unescaped(&joined));
-                readings.push(unescaped(&group.concat()));
-            }
-            Record { first: first + 1, last: first + group.len(), readings, keys }
-        })
-        .collect()
+    groups.iter().map(|group| record(group)).collect()
+}
+
+/// The message that some lines are.
+fn record(lines: &[(usize, &str)]) -> Record {
+    let trimmed: Vec<&str> = lines.iter().map(|(_, line)| line.trim()).collect();
+    let joined = trimmed.concat();
+    let mut readings = vec![unescaped(&trimmed.join(" "))];
+    if lines.len() > 1 {
+        readings.push(unescaped(&joined));
+        readings.push(unescaped(&lines.iter().map(|(_, line)| *line).collect::<String>()));
+    }
+    let first = lines.first().map_or(1, |(number, _)| *number);
+    let last = lines.last().map_or(first, |(number, _)| *number);
+    let may_be_several = (2..=MOST_LINES).contains(&lines.len());
+    let held = lines.iter().filter(|_| may_be_several).map(|(number, line)| (*number, (*line).to_owned()));
+    Record { first, last, readings, keys: keys_of(&joined), lines: held.collect() }
 }
 
 /// A line without the marks of quotations in mails.
@@ -224,6 +231,17 @@ static OF_PEOPLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 impl Record {
+    /// Its lines, each as a message.
+    pub(super) fn by_line(&self) -> Vec<Self> {
+        self.lines.iter().map(|(number, line)| record(&[(*number, line)])).collect()
+    }
+
+    /// Its paragraphs, each as a message.
+    pub(super) fn by_paragraph(&self) -> Vec<Self> {
+        let lines: Vec<(usize, &str)> = self.lines.iter().map(|(number, line)| (*number, line.as_str())).collect();
+        lines.chunk_by(|(one, _), (next, _)| one + 1 == *next).map(record).collect()
+    }
+
     /// True if another program certainly wrote the line.
     pub(super) fn is_of_others(&self) -> bool {
         let is_own = |group: &str| group.is_empty() || OWN_GROUPS.iter().any(|own| group.ends_with(own));

@@ -277,6 +277,12 @@ impl Refusal {
         }
     }
 
+    /// Rules that find why the call was made.
+    pub(super) fn conditions(&self) -> &'static [&'static str] {
+        let is_for_role = |action: &str| action.eq_ignore_ascii_case("iam:CreateServiceLinkedRole");
+        if self.action.as_deref().is_some_and(is_for_role) { refusals::SERVICE_LINKED_ROLE } else { &[] }
+    }
+
     /// The meaning, in a sentence without its end.
     pub(super) fn meaning(&self) -> &'static str {
         match (self.cloud, self.by) {

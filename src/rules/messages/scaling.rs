@@ -181,8 +181,31 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .means("the autoscaler cannot call AWS: network or credentials"),
     harmless(AUTOSCALER, &["pod didn't trigger scale-up"], "..1.36", "cluster-autoscaler/processors/status")
-        .conditions(&["autoscaler-group-tags", "autoscaler-template-taints", "autoscaler-discovers-nothing"])
+        .conditions(&[
+            "autoscaler-pod-unplaced",
+            "autoscaler-discovers-nothing",
+            "autoscaler-group-tags",
+            "autoscaler-tags-on-template",
+            "autoscaler-template-labels",
+            "autoscaler-template-taints",
+        ])
         .means("no group that the autoscaler knows would help the Pod"),
+    harmless(
+        AUTOSCALER,
+        &["no node group config"],
+        "..1.36",
+        "cluster-autoscaler/processors/nodes/pre_filtering_processor.go#GetScaleDownCandidates",
+    )
+    .conditions(&["autoscaler-discovers-nothing", "autoscaler-group-tags", "autoscaler-tags-on-template"])
+    .means("the group of the Node is none that the autoscaler manages: it lacks the discovery tags, or `--nodes` does not name it"),
+    harmless(
+        AUTOSCALER,
+        &["Regenerating instance to ASG map for ASGs: []"],
+        "1.3..1.26",
+        "cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#regenerate",
+    )
+    .conditions(&["autoscaler-discovers-nothing", "autoscaler-group-tags", "autoscaler-tags-on-template"])
+    .means("the autoscaler manages no group: none has the tags of `--node-group-auto-discovery`"),
     defect(
         AUTOSCALER,
         &["cannot provision any more nodes"],

@@ -1,0 +1,24 @@
+//! Messages of Amazon EC2 about resources that cannot be deleted, whoever deletes them.
+
+use super::{Message, defect};
+
+const EC2: &str = "Amazon EC2";
+
+/// Rules that find what a cluster left behind.
+const LEFT_BEHIND: &[&str] =
+    &["orphan-eni", "lb-left-behind", "orphan-security-group", "orphan-network", "sg-rule-stale", "orphan-elastic-ip"];
+
+pub(super) const MESSAGES: &[Message] = &[
+    defect(EC2, &["has a dependent object"], "", "Amazon EC2 API Reference, Error codes (DependencyViolation)")
+        .conditions(LEFT_BEHIND)
+        .means("a network interface or a rule of another group still uses the resource: a load balancer, an instance, or what the VPC CNI left")
+        .of_any_caller(),
+    defect(EC2, &["has dependencies and cannot be deleted"], "", "Amazon EC2 API Reference, Error codes (DependencyViolation)")
+        .conditions(LEFT_BEHIND)
+        .means("network interfaces, groups or gateways are still in the subnet or the VPC")
+        .of_any_caller(),
+    defect(EC2, &["has some mapped public address(es)"], "", "Amazon EC2 API Reference, Error codes (DependencyViolation)")
+        .conditions(&["lb-left-behind", "orphan-elastic-ip", "orphan-network"])
+        .means("load balancers, NAT gateways or Elastic IP addresses of the VPC still have public addresses")
+        .of_any_caller(),
+];
