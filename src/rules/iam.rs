@@ -22,6 +22,7 @@ mod iam_condition_tag_missing;
 mod iam_controller_action_missing;
 mod iam_controller_credentials_elsewhere;
 mod iam_controller_role_namespace;
+mod iam_policy_near_quota;
 mod iam_privilege_escalation;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/iam.rs"));

@@ -12,13 +12,13 @@ use super::{DISCOVERY, GROUP, for_each_group, group_tag, on_group};
 
 pub(super) const RULE: Rule = Rule {
     id: "autoscaler-tags-on-template",
-    title: "tags for the cluster autoscaler are on the instances and not on their Auto Scaling group",
+    title: "tags for the cluster autoscaler are in the launch template and not on the Auto Scaling group",
     severity: RuleSeverity::depends(
         Severity::Warning,
         "warning if the autoscaler does not manage the group, info otherwise",
     ),
     resources: GROUP,
-    condition: "The launch template of a group, or all its nodes, have a tag `k8s.io/cluster-autoscaler/…` that the group lacks. A group that the autoscaler manages lacks only tags of what its nodes will be (`…/node-template/…`).",
+    condition: "The launch template of a group tags instances with `k8s.io/cluster-autoscaler/…`, and the group lacks the tag. A group that the autoscaler manages lacks only tags of what its nodes will be (`…/node-template/…`).",
     impact: "the autoscaler reads the tags of the group alone: without the discovery tags it never scales the group, without `node-template` it does not know the labels, taints and resources of a group at zero",
     fix: "Set the tags on the group; they need not propagate. The tags of a managed node group of EKS do not reach its group either.",
     applicability: Applicability::Confirm,
@@ -42,16 +42,13 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             .filter(|(key, _)| tags::value(&one.group.tags, key).is_none())
             .filter(|(key, _)| !is_managed || is_of_template(key))
             .collect();
-        let Some((first, _)) = misplaced.first_key_value() else { return Some(Vec::new()) };
+        if misplaced.is_empty() {
+            return Some(Vec::new());
+        }
         let keys: Vec<String> = misplaced.keys().map(|key| format!("`{key}`")).collect();
-        let (holder, verb) = if one.known().any(|next| tags::value(&next.tags, first).is_some()) {
-            ("the launch template", "tags instances with")
-        } else {
-            ("each node", "has")
-        };
         let these = if keys.len() == 1 { "this tag" } else { "these tags" };
         let message = format!(
-            "{holder} of `{}` {verb} {}, and the group does not have {these}",
+            "the launch template of `{}` tags instances with {}, and the group does not have {these}",
             text::printable(&one.group.name),
             text::list(&keys, 6)
         );
@@ -67,15 +64,12 @@ fn is_of_template(key: &str) -> bool {
     key.strip_prefix(DISCOVERY).is_some_and(|rest| rest.starts_with("node-template/"))
 }
 
-/// Tags for the autoscaler that everything has that the group launches, or each of its nodes.
+/// Tags for the autoscaler that everything has that the group launches. Those of instances may be older than the group's.
 fn of_instances<'a>(one: &'a ScalingGroup<'_>) -> Vec<(&'a str, &'a str)> {
-    let is_for_it = |tag: &&'a Tag| tag.key.starts_with(DISCOVERY);
-    let mut launched: Vec<&[Tag]> = one.known().map(|next| next.tags.as_slice()).collect();
-    if launched.is_empty() || !one.is_known() {
-        launched = one.members.iter().map(|member| member.instance.tags.as_slice()).collect();
-    }
-    let Some((first, rest)) = launched.split_first() else { return Vec::new() };
-    let common = first.iter().filter(is_for_it).filter(|tag| rest.iter().all(|tags| tags.contains(tag)));
+    let launched: Vec<&[Tag]> = one.known().map(|next| next.tags.as_slice()).collect();
+    let Some((first, rest)) = launched.split_first().filter(|_| one.is_known()) else { return Vec::new() };
+    let common = first.iter().filter(|tag| tag.key.starts_with(DISCOVERY));
+    let common = common.filter(|tag| rest.iter().all(|tags| tags.contains(tag)));
     common.map(|tag| (tag.key.as_str(), tag.value.as_str())).collect()
 }
 
