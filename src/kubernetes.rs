@@ -32,7 +32,7 @@ pub use crate::inventory::kubernetes::{List, RecordedList, Recording};
 pub(crate) use cloud_config::CloudConfig;
 pub(crate) use controller::{CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, parse_flags, string_slice};
 pub use document::DocumentKind;
-pub(crate) use document::{Document, EBS_DRIVER, FileDistribution, is_empty};
+pub(crate) use document::{ALIBABA_DISK_DRIVER, Document, EBS_DRIVER, FileDistribution, is_empty};
 pub(crate) use error::{KubernetesError, NotUtf8};
 pub(crate) use evidence::covers_all_namespaces;
 pub use evidence::{Evidence, Target};

@@ -92,6 +92,9 @@ pub(crate) struct LineAnswer {
     /// True if its cause is at the instance on which the controller runs.
     #[serde(skip)]
     pub(crate) is_about_host: bool,
+    /// True if something cannot be deleted because something else uses it.
+    #[serde(skip)]
+    pub(crate) is_about_deletion: bool,
     /// Those of its rules that check the condition of the message itself.
     #[serde(skip)]
     pub(crate) deciding: &'static [&'static str],
@@ -206,6 +209,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         is_granted_today: false,
         excludes_nothing: false,
         is_about_host: false,
+        is_about_deletion: false,
         deciding: &[],
         fields: BTreeMap::new(),
     };
@@ -235,6 +239,7 @@ fn answer_record(record: &Record) -> LineAnswer {
                 found.meaning = Some(refused.meaning());
             }
             found.is_about_host = message.is_about_host;
+            found.is_about_deletion = message.is_about_deletion;
             found.deciding = message.deciding;
         }
         (None, Some(refused)) => {

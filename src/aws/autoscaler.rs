@@ -39,6 +39,11 @@ impl TagSelector<'_> {
         })
     }
 
+    /// Keys with white space around them, which no tag of a group has: a list with spaces after its commas.
+    pub(crate) fn spaced(&self) -> Vec<&str> {
+        self.tags.iter().map(|(key, _)| *key).filter(|key| key.trim() != *key).collect()
+    }
+
     /// Tags as the argument writes them.
     pub(crate) fn text(&self) -> String {
         let tags = self.tags.iter().map(|(key, value)| match value {
@@ -110,6 +115,20 @@ pub(crate) fn managed_groups<'a>(run: &CompanionRun<'_>, groups: &[&'a AutoScali
         named.iter().any(|one| one.name == group.name) || discoveries.iter().any(|one| one.selects(group))
     };
     groups.iter().copied().filter(is_managed).collect()
+}
+
+/// Groups without instances that an autoscaler manages; none if the groups were not read.
+pub(crate) fn groups_at_zero<'a>(
+    run: &CompanionRun<'_>,
+    view: &'a ClusterView<'a>,
+) -> impl Iterator<Item = &'a AutoScalingGroup> {
+    let all = groups(view).unwrap_or_default();
+    managed_groups(run, &all).into_iter().filter(|group| group.instances.is_empty() && group.max_size > 0)
+}
+
+/// True for the group of a managed node group of EKS.
+pub(crate) fn is_of_eks(group: &AutoScalingGroup) -> bool {
+    tags::value(&group.tags, EKS_NODE_GROUP).is_some()
 }
 
 /// Prefix of the tags of a group that state the labels of its nodes.
@@ -184,7 +203,7 @@ impl<'e> Autoscaling<'e> {
     /// True if it asks EKS for the labels and taints of a group.
     pub(crate) fn asks_eks(&self, group: &AutoScalingGroup) -> bool {
         let is_old = |run: &CompanionRun<'_>| run.version.is_some_and(|version| version < ASKS_EKS);
-        tags::value(&group.tags, EKS_NODE_GROUP).is_some() && !self.runs.iter().any(is_old)
+        is_of_eks(group) && !self.runs.iter().any(is_old)
     }
 
     /// Groups among these that an autoscaler that was given manages.

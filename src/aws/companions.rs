@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::aws::autoscaler;
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{is_for_service_account, names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
@@ -153,6 +154,10 @@ impl CompanionRun<'_> {
                     Trigger::Capacity => objects.has_capacity && !may_be_off("LBCapacityReservation"),
                     Trigger::Certificates => objects.has_certificates,
                     Trigger::Tls => objects.has_tls,
+                    Trigger::TagDiscovery => !autoscaler::discoveries(self).is_empty(),
+                    Trigger::TemplateAtZero => autoscaler::groups_at_zero(self, view)
+                        .any(|group| group.launch.as_ref().is_some_and(|launch| !launch.templates.is_empty())),
+                    Trigger::EksGroupAtZero => autoscaler::groups_at_zero(self, view).any(autoscaler::is_of_eks),
                     Trigger::AnyWebAcl => objects.exists && !is_isolated(view) && !is_off("enable-wafv2"),
                 }
         };

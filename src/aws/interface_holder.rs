@@ -23,7 +23,7 @@ pub(crate) fn holder(interface: &NetworkInterface) -> String {
         return format!("instance {id}");
     }
     if let Some(id) = made_for(interface) {
-        return format!("the network plugin, for instance {id}");
+        return format!("interface {} of the network plugin on {id}", interface.id);
     }
     let known = STARTS.iter().find_map(|(start, noun)| {
         let rest = text.strip_prefix(start)?;
@@ -57,7 +57,7 @@ mod tests {
             ("VPC Endpoint Interface vpce-0a", "VPC endpoint vpce-0a"),
             ("EFS mount target for fs-0a (fsmt-0b)", "EFS mount target of fs-0a"),
             ("RDSNetworkInterface", "an RDS instance"),
-            ("aws-K8S-i-0gone", "the network plugin, for instance i-0gone"),
+            ("aws-K8S-i-0gone", "interface eni-0a of the network plugin on i-0gone"),
             ("bastion", "network interface eni-0a (bastion)"),
             ("", "network interface eni-0a"),
         ];

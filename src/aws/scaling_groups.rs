@@ -65,8 +65,8 @@ impl<'a> ScalingGroup<'a> {
 
 /// The groups of the cluster in a region: those with tagged nodes of it (of a group that is tagged for another cluster
 /// alone, the most: one wrong tag makes no group), and those that launch instances with the profile
-/// of a node and whose tags, or those of the next instance, are those of this cluster and of no other. Groups that are
-/// being deleted do not count. `None` if the groups were not read.
+/// of a node, if there is any node, and whose tags, or those of the next instance, are those of this cluster and of no other.
+/// Groups that are being deleted do not count. `None` if the groups were not read.
 pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str) -> Option<Vec<ScalingGroup<'a>>> {
     let groups = region.region.auto_scaling_groups.as_ref()?;
     let mut by_name: BTreeMap<&str, Vec<&'a Member<'a>>> = BTreeMap::new();
@@ -90,7 +90,11 @@ pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str
             tags::has_cluster_tag(held, cluster_id) && instance_clusters(held).all(|name| name == cluster_id)
         };
         // A bastion has the tag of the cluster too; nodes share an instance profile.
-        let is_of_nodes = || one.known().filter_map(NextInstance::profile_name).any(|name| profiles.contains(name));
+        let is_of_nodes = || {
+            // Before the first launch there is no node to compare with.
+            region.members.is_empty()
+                || one.known().filter_map(NextInstance::profile_name).any(|name| profiles.contains(name))
+        };
         let is_tagged = || is_ours(&group.tags) || one.known().any(|next| is_ours(&next.tags));
         (!launch.is_being_deleted && (has_node || is_of_nodes() && is_tagged())).then_some(one)
     });
@@ -100,6 +104,12 @@ pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str
 /// Nodes that no Auto Scaling group launched: the defaults of the account may apply to others like them.
 pub(crate) fn launched_alone<'a>(region: &'a RegionView<'_>) -> impl Iterator<Item = &'a Member<'a>> {
     region.members.iter().filter(|one| one.auto_scaling_group().is_none())
+}
+
+/// True if subnets of a cluster are in a region, and none of its nodes: the next instance is the first.
+pub(crate) fn awaits_first_instance(region: &RegionView<'_>, cluster_id: &str) -> bool {
+    let mut subnets = region.region.subnets.iter();
+    region.members.is_empty() && subnets.any(|subnet| tags::has_cluster_tag(&subnet.tags, cluster_id))
 }
 
 /// What is to be read of the launches of a region, beyond the lists.
@@ -137,8 +147,7 @@ impl LaunchNeeds {
 pub(crate) fn launch_needs(region: &RegionView<'_>, cluster_id: &str) -> LaunchNeeds {
     let groups = groups_of_cluster(region, cluster_id).unwrap_or_default();
     let mut needs = needs_of(region.region, groups.iter().map(|one| (one.launch, one.next.as_slice())));
-    // Without nodes the next instance is the first.
-    needs.needs_defaults |= region.members.is_empty() || launched_alone(region).next().is_some();
+    needs.needs_defaults |= awaits_first_instance(region, cluster_id) || launched_alone(region).next().is_some();
     needs
 }
 

@@ -69,6 +69,12 @@ pub(crate) enum Trigger {
     Certificates,
     /// An Ingress or a Service has a listener with TLS.
     Tls,
+    /// The autoscaler selects its groups by tags.
+    TagDiscovery,
+    /// A group that the autoscaler manages has a launch template and no instance.
+    TemplateAtZero,
+    /// A managed node group of EKS that the autoscaler manages has no instance.
+    EksGroupAtZero,
     /// There is an Ingress, and `--enable-wafv2` is not off: its web ACL is read whether it names one or not.
     AnyWebAcl,
 }
@@ -228,6 +234,15 @@ const CLUSTER_AUTOSCALER: &[NeededAction] = &[
     always("autoscaling:DescribeAutoScalingGroups"),
     always("autoscaling:SetDesiredCapacity"),
     always("autoscaling:TerminateInstanceInAutoScalingGroup"),
+    // Sources: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/aws_wrapper.go` by tags:
+    // `getAutoscalingGroupsByTags`, `getLaunchTemplateData`, `getManagedNodegroupInfo`.
+    NeededAction {
+        trigger: Trigger::TagDiscovery,
+        until: Some(ControllerVersion::new(1, 25, 0)),
+        ..always("autoscaling:DescribeTags")
+    },
+    NeededAction { trigger: Trigger::TemplateAtZero, ..since("ec2:DescribeLaunchTemplateVersions", (1, 12, 0)) },
+    NeededAction { trigger: Trigger::EksGroupAtZero, ..since("eks:DescribeNodegroup", (1, 24, 0)) },
 ];
 
 const KARPENTER: &[NeededAction] = &[

@@ -195,6 +195,10 @@ impl Document {
 /// CSI driver of EBS volumes.
 pub(crate) const EBS_DRIVER: &str = "ebs.csi.aws.com";
 
+/// CSI driver of the disks of Alibaba Cloud, whose handles are the ids of disks.
+/// Source: kubernetes-sigs/alibaba-cloud-csi-driver `pkg/disk/disk.go`.
+pub(crate) const ALIBABA_DISK_DRIVER: &str = "diskplugin.csi.alibabacloud.com";
+
 /// Keys that the configuration files of RKE2 and K3s have, and hardly any other file.
 /// Sources: rancher/rke2 `pkg/cli/cmds`, k3s-io/k3s `pkg/cli/cmds`.
 const OF_BOTH: [&str; 19] = [

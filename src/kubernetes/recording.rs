@@ -8,7 +8,7 @@ use crate::text::secrets::{is_credential, masked};
 
 use super::alibaba_cloud_config::{KEYS, is_crossed_out, is_encoded};
 use super::cloud_config::{self, CloudConfig};
-use super::document::EBS_DRIVER;
+use super::document::{ALIBABA_DISK_DRIVER, EBS_DRIVER};
 use super::error::KubernetesError;
 use super::evidence::Evidence;
 use super::gcfg;
@@ -89,7 +89,7 @@ pub(crate) fn recorded(list: List, item: Value) -> Value {
             kept.as_object_mut().map(|class| class.remove("parameters"));
         }
         List::StorageClasses => hide_members(kept.get_mut("parameters")),
-        List::PersistentVolumes if kept.pointer("/spec/csi/driver").and_then(Value::as_str) != Some(EBS_DRIVER) => {
+        List::PersistentVolumes if !has_disk_id(&kept) => {
             kept.pointer_mut("/spec/csi").and_then(Value::as_object_mut).map(|csi| csi.remove("volumeHandle"));
         }
         List::Services | List::Ingresses => hide_members(kept.pointer_mut("/metadata/annotations")),
@@ -97,6 +97,12 @@ pub(crate) fn recorded(list: List, item: Value) -> Value {
         _ => {}
     }
     kept
+}
+
+/// True if the handle of a volume is the id of a disk; those of other drivers may hold paths and addresses.
+fn has_disk_id(volume: &Value) -> bool {
+    let driver = volume.pointer("/spec/csi/driver").and_then(Value::as_str);
+    driver.is_some_and(|driver| [EBS_DRIVER, ALIBABA_DISK_DRIVER].contains(&driver))
 }
 
 fn is_ebs(class: &Value) -> bool {

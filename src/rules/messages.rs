@@ -108,6 +108,8 @@ pub(crate) struct Message {
     needs_context: bool,
     /// True if it means the same for every caller: a controller, a person or a pipeline.
     pub(crate) is_of_any_caller: bool,
+    /// True if something cannot be deleted because something else uses it.
+    pub(crate) is_about_deletion: bool,
     /// True if the status of the metadata service in the line decides about the cause.
     pub(crate) is_about_metadata: bool,
     /// True if its cause is at the instance on which the controller runs.
@@ -158,6 +160,7 @@ const fn message(
         is_over_refusal: false,
         needs_context: false,
         is_of_any_caller: false,
+        is_about_deletion: false,
         is_about_metadata: false,
         is_about_host: false,
         deciding: &[],
@@ -209,8 +212,9 @@ impl Message {
         Self { needs_context: true, ..self }
     }
 
-    const fn of_any_caller(self) -> Self {
-        Self { is_of_any_caller: true, ..self }
+    /// Counts for every caller, and for what it names the inventory shows what uses it.
+    const fn deletion(self) -> Self {
+        Self { is_of_any_caller: true, is_about_deletion: true, ..self }
     }
 
     const fn metadata(self) -> Self {

@@ -33,6 +33,8 @@ pub(crate) struct Cluster {
     pub(crate) objects: Vec<Value>,
     pub(crate) options: RoleAuditOptions,
     pub(crate) installer: Option<Installer>,
+    /// True if its API server was asked for everything.
+    pub(crate) is_live: bool,
 }
 
 impl Cluster {
@@ -52,6 +54,7 @@ impl Cluster {
             objects,
             options: RoleAuditOptions::default(),
             installer: None,
+            is_live: false,
         }
     }
 
@@ -161,7 +164,8 @@ impl Cluster {
             [] => String::new(),
             objects => json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string(),
         };
-        audit_as_recorded(&[("f.json", &list)], |evidence| {
+        audit_as_recorded(&[("f.json", &list)], |mut evidence| {
+            evidence.is_whole |= self.is_live;
             let auditor = Auditor {
                 cluster_id: self.id,
                 kubernetes: &evidence,

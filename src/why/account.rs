@@ -1,10 +1,13 @@
 //! Answers joined with an inventory: what the policies of the role that a line names answer today, and whether
 //! what the line names exists.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::aws::companion_requests::RoleGrants;
-use crate::aws::{Account, Inventory, Role};
+use crate::aws::interface_holder::holder;
+use crate::aws::{Account, Inventory, NetworkInterface, Role, SecurityGroup};
 use crate::controller::call_tags::{CallTags, TaggedCall};
 use crate::policy::{Assessment, StatementRef, Verdict};
 use crate::role_audit::RoleAuditOptions;
@@ -32,6 +35,9 @@ impl Why {
             let principal = field(line, "principal").and_then(role_of);
             line.excludes_nothing |= principal.is_some_and(|(account, _)| !accounts.contains(&account));
             note_missing(line, is_here);
+            if line.is_about_deletion {
+                note_holders(line, inventory);
+            }
         }
     }
 
@@ -60,6 +66,33 @@ fn note_missing(line: &mut LineAnswer, is_here: impl Fn(&str) -> bool) {
         .collect();
     line.excludes_nothing |= !missing.is_empty();
     line.here.extend(missing);
+}
+
+/// Notes what uses the groups, subnets and VPCs of the line: network interfaces, and rules of other groups.
+fn note_holders(line: &mut LineAnswer, inventory: &Inventory) {
+    let ids = ["security_groups", "subnets", "vpc"].into_iter().filter_map(|name| line.fields.get(name));
+    let ids: BTreeSet<&str> = ids.flat_map(texts).collect();
+    let mut noted = Vec::new();
+    for id in ids {
+        let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
+        let Some(region) = regions.into_iter().find(|region| region.find(id).is_some()) else { continue };
+        let is_on = |interface: &&NetworkInterface| {
+            interface.security_groups.iter().any(|group| group == id)
+                || [&interface.subnet_id, &interface.vpc_id].into_iter().flatten().any(|place| place == id)
+        };
+        let interfaces = region.network_interfaces.iter().filter(is_on).map(holder);
+        let refers = |group: &&SecurityGroup| {
+            group.id != id && group.ingress.iter().any(|rule| rule.groups.iter().any(|one| one.source == id))
+        };
+        let rules = region.security_groups.iter().filter(refers).map(|group| format!("a rule of {}", group.id));
+        let users: BTreeSet<String> = interfaces.chain(rules).collect();
+        let users: Vec<String> = users.into_iter().collect();
+        noted.push(match users.as_slice() {
+            [] => format!("no network interface and no rule of the inventory uses `{}`", text::printable(id)),
+            users => format!("`{}` is used by {}", text::printable(id), text::printable(&text::list(users, 8))),
+        });
+    }
+    line.here.extend(noted);
 }
 
 /// A field with one text.

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the discovery tags of the cluster autoscaler match no Auto Scaling group",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "The tags of `--node-group-auto-discovery=asg:tag=…` of the cluster autoscaler match no Auto Scaling group in the regions of the cluster. A group must have every key, with the given value if the argument has one. An autoscaler that also has an existing group by `--nodes` is skipped, and so is one with arguments that refer to variables.",
+    condition: "The tags of `--node-group-auto-discovery=asg:tag=…` of the cluster autoscaler match no Auto Scaling group in the regions of the cluster. A group must have every key, with the given value if the argument has one. White space in the list is part of a key. An autoscaler that also has an existing group by `--nodes` is skipped, and so is one with arguments that refer to variables.",
     impact: "the autoscaler manages no group: pending Pods stay pending",
     fix: "Tag the groups with these keys, or correct the argument.",
     sources: &[
@@ -29,9 +29,18 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         if managed_groups(run, groups).is_empty() {
             let tags = selectors.iter().map(TagSelector::text).collect::<Vec<_>>().join(" or of ");
-            let message =
+            let mut message =
                 format!("selects no Auto Scaling group: no group has all of the tags {}", text::printable(&tags));
-            let fix = "tag the groups with these keys, or correct `--node-group-auto-discovery`";
+            let spaced: Vec<String> = selectors
+                .iter()
+                .flat_map(TagSelector::spaced)
+                .map(|key| format!("\"{}\"", text::printable(key)))
+                .collect();
+            let mut fix = "tag the groups with these keys, or correct `--node-group-auto-discovery`";
+            if !spaced.is_empty() {
+                message.push_str(&format!("; white space is part of the key {}", text::list(&spaced, 3)));
+                fix = "remove the white space from `--node-group-auto-discovery`";
+            }
             found.push(autoscaler_violation(run, Severity::Warning, &message, &tags, fix));
         }
         selectors.len()
@@ -78,6 +87,15 @@ spec:
     fn fires() {
         aws::fires(&RULE, |c| with_tags(c, &[("team", "a")]));
         aws::fires(&RULE, |c| with_tags(c, &[("k8s.io/cluster-autoscaler/enabled", "true"), ("team", "b")]));
+    }
+
+    #[test]
+    fn white_space_is_part_of_a_key() {
+        let found = aws::messages(&RULE, |c| {
+            with_tags(c, &[("k8s.io/cluster-autoscaler/enabled", "true"), ("team", "a")]);
+            c.manifests = Box::leak(WORLD.replace("enabled,team", "enabled, team").into_boxed_str());
+        });
+        assert!(found[0].ends_with("; white space is part of the key \" team\""), "{found:?}");
     }
 
     #[test]

@@ -50,7 +50,9 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
     }
     if checked == 0 {
-        return CheckResult::not_applicable("no pending Pod that asks for labels was given");
+        return CheckResult::not_applicable(
+            "no Pod was given that asks for labels and for which no node was found for five minutes",
+        );
     }
     let found = unplaced.iter().filter_map(|(labels, pods)| {
         let (first, others) = pods.split_first()?;

@@ -64,6 +64,7 @@ fn is_near(used: usize, quota: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::aws::ManagedPolicy;
     use crate::testing::aws::{self, WORKER_ROLE};
 
     fn actions(c: &mut aws::Cluster, number: usize) {
@@ -76,8 +77,12 @@ mod tests {
     fn fires() {
         aws::fires(&RULE, |c| actions(c, 540));
         let found = aws::messages(&RULE, |c| {
-            let attached = c.role(WORKER_ROLE).attached_policies.get_or_insert_default();
-            attached.extend((0..9).map(|n| format!("arn:aws:iam::111122223333:policy/p{n}")));
+            for n in 0..9 {
+                let arn = format!("arn:aws:iam::111122223333:policy/p{n}");
+                c.role(WORKER_ROLE).attached_policies.get_or_insert_default().push(arn.clone());
+                let document = Some(r#"{"Statement": []}"#.to_owned());
+                c.account().managed_policies.push(ManagedPolicy { arn, version_id: None, document });
+            }
         });
         assert!(found[0].ends_with("managed policies; 10 may be attached by default"), "{found:?}");
     }

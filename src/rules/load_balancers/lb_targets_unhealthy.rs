@@ -104,7 +104,8 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -
     if is_unclear && healthy > 0 {
         return None;
     }
-    if let Some(with_pod) = with_pod.as_ref().filter(|with_pod| !with_pod.is_empty()) {
+    let judged = with_pod.as_ref().filter(|with_pod| !with_pod.is_empty());
+    if let Some(with_pod) = judged {
         unhealthy.retain(|target| with_pod.contains(target.id.as_str()));
     }
     let first = *unhealthy.first()?;
@@ -137,13 +138,15 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -
         .as_deref()
         .filter(|reason| reason.contains('.'))
         .map(|reason| format!(" ({})", text::printable(reason)));
-    let mut message = format!(
-        "{} of {} targets of {of} {} unhealthy{}",
-        unhealthy.len(),
-        targets.all.len(),
-        if unhealthy.len() == 1 { "is" } else { "are" },
-        reason.unwrap_or_default()
-    );
+    let (number, all) = (unhealthy.len(), targets.all.len());
+    // The others fail on purpose.
+    let verb = match (judged.is_some(), number) {
+        (true, 1) => "has a ready Pod and is",
+        (true, _) => "have a ready Pod and are",
+        (false, 1) => "is",
+        (false, _) => "are",
+    };
+    let mut message = format!("{number} of {all} targets of {of} {verb} unhealthy{}", reason.unwrap_or_default());
     if let Some(cause) = &cause {
         message.push_str(&format!(": {cause}"));
     } else if let Some(protocol) = targets.group.and_then(|group| group.health_check_protocol.as_deref()) {

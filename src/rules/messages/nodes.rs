@@ -363,7 +363,9 @@ pub(super) const MESSAGES: &[Message] = &[
         "Amazon EC2 User Guide, View tags using instance metadata",
     )
     .rules(&["imds-instance-tags-enabled", "asg-cannot-launch", "imds-account-defaults"])
-    .means("the metadata service of the instance shows tags, and a tag key contains a slash"),
+    .means(
+        "the metadata service shows tags of the instance, or a call switches that on, and a tag key contains a slash",
+    ),
     defect(
         "AWS",
         &["No OpenIDConnect provider found in your account"],

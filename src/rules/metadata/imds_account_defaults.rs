@@ -1,12 +1,11 @@
 use crate::aws::companions::companions;
-use crate::aws::scaling_groups::{groups_of_cluster, launched_alone};
+use crate::aws::scaling_groups::{awaits_first_instance, groups_of_cluster, launched_alone};
 use crate::aws::view::{Member, RegionView};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
 use crate::kubernetes::Evidence;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
-use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "imds-account-defaults",
@@ -16,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "warning; info if none of these nodes exposes its tags, or if there are none: their launches may set the option",
     ),
     resources: &[ResourceKind::Cluster],
-    condition: "`InstanceMetadataTags` is `enabled` in the defaults of the account for the metadata service, and nodes of the cluster are neither in an Auto Scaling group nor launched by Karpenter, which sets the option from 1.1.0 on; or the cluster has resources in the region and neither nodes nor groups that launch them. Launches of Auto Scaling groups are checked by `asg-cannot-launch`.",
+    condition: "`InstanceMetadataTags` is `enabled` in the defaults of the account for the metadata service, and nodes of the cluster are neither in an Auto Scaling group nor launched by Karpenter, which sets the option from 1.1.0 on; or the cluster has subnets in the region and neither nodes nor groups that launch them. Launches of Auto Scaling groups are checked by `asg-cannot-launch`.",
     impact: "tag keys cannot contain a slash then: a launch with the cluster tag that does not set the option ends with `is not a valid tag key`, and one without the tag cannot get it later",
     fix: "Set `InstanceMetadataTags=disabled` in the defaults of the account, or in every launch of a node.",
     sources: &[
@@ -49,7 +48,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let nodes: Vec<&Member<'_>> =
         launched_alone(region).filter(|node| old.is_some() || !is_of_karpenter(node)).collect();
     let karpenter = old.filter(|_| nodes.iter().any(is_of_karpenter));
-    if nodes.is_empty() && !has_no_nodes_yet(context, region) {
+    let id = context.cluster_id();
+    let launches_none = || groups_of_cluster(region, id).is_some_and(|groups| groups.is_empty());
+    if nodes.is_empty() && !(awaits_first_instance(region, id) && launches_none()) {
         return CheckResult::not_applicable("all nodes are in Auto Scaling groups, or Karpenter launched them");
     }
     let Some(defaults) = &region.region.metadata_defaults else {
@@ -94,14 +95,6 @@ fn old_karpenter(evidence: &Evidence) -> Option<ControllerVersion> {
     let runs = companions(evidence);
     let versions = runs.iter().filter(|run| run.row.companion == Companion::Karpenter).filter_map(|run| run.version);
     versions.filter(|version| *version < SETS_OPTION).min()
-}
-
-/// True if the network of the cluster is here, and neither an instance nor a group that launches one.
-fn has_no_nodes_yet(context: &Context<'_>, region: &RegionView<'_>) -> bool {
-    let id = context.cluster_id();
-    region.members.is_empty()
-        && groups_of_cluster(region, id).is_some_and(|groups| groups.is_empty())
-        && region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), id))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::aws::view::{RegionView, made_for, named_clusters};
+use crate::aws::view::{Neighbour, RegionView, made_for, named_clusters};
 use crate::aws::{NetworkInterface, Tagged};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     title: "network interfaces were left behind",
     severity: RuleSeverity::depends(Severity::Warning, "warning; info if the cluster lives"),
     resources: &[ResourceKind::NetworkInterface],
-    condition: "A network interface is `available`, and no live instance of the region is tagged for the cluster that owns it or for which the VPC CNI made it (`cluster.k8s.amazonaws.com/name`). Or the VPC CNI or Cilium made it for an instance that no longer runs, and it is tagged for the cluster, or has a security group of its nodes and no tag that names another cluster. The interfaces of a deleted Network Load Balancer disappear by themselves within an hour; so do those of the VPC CNI while it runs with its rights, unless `DISABLE_LEAKED_ENI_CLEANUP` is set: younger ones are skipped if the cluster lives.",
+    condition: "A network interface is `available`, and no live instance of the region is tagged for the cluster that owns it or for which the VPC CNI made it (`cluster.k8s.amazonaws.com/name`). Or the VPC CNI or Cilium made it for an instance that no longer runs, and it is tagged for the cluster, or has no tag that names another cluster and a security group of its nodes, or is in a VPC in which no other cluster is known. The interfaces of a deleted Network Load Balancer disappear by themselves within an hour; so do those of the VPC CNI while it runs with its rights, unless `DISABLE_LEAKED_ENI_CLEANUP` is set: younger ones are skipped if the cluster lives.",
     impact: "it holds addresses and blocks the deletion of its subnet and security groups",
     fix: "Delete the network interface.",
     sources: &[
@@ -34,7 +34,7 @@ pub(super) const RULE: Rule = Rule {
 /// Source: aws/amazon-vpc-cni-k8s `pkg/awsutils/awsutils.go#eniCreatedAtTagKey`.
 const CREATED: &str = "node.k8s.amazonaws.com/createdAt";
 
-/// Interval at which the VPC CNI deletes the interfaces of instances that are gone.
+/// Interval at which the VPC CNI deletes the interfaces of instances that do not exist.
 /// Source: aws/amazon-vpc-cni-k8s `pkg/awsutils/awsutils.go#New`.
 const CLEANED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
@@ -49,7 +49,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     };
     let left: Vec<&NetworkInterface> = free
         .filter(|interface| {
-            let is_own = is_tagged(interface) || has_group_of_nodes(context, region, interface);
+            let is_own = is_tagged(interface) || is_of_cluster(context, region, interface);
             let is_without_instance = made_for(interface).is_some_and(|id| !runs(region, id));
             if is_dead {
                 is_tagged(interface) || is_own && is_without_instance
@@ -68,7 +68,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let instances: BTreeSet<&str> = left.iter().filter_map(|interface| made_for(interface)).collect();
     let instances: Vec<&str> = instances.into_iter().collect();
     let message = format!(
-        "{} of instances that are gone ({}) {} left{blocked}",
+        "{} of instances that do not exist ({}) {} left{blocked}",
         text::count(found.len(), "available network interface"),
         text::printable(&text::list(&instances, 6)),
         if found.len() == 1 { "is" } else { "are" }
@@ -77,14 +77,21 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     one(region, &found, Severity::Info, message, fix)
 }
 
-/// True if an interface that names no cluster has a security group of the nodes, or one that the cluster owns.
-fn has_group_of_nodes(context: &Context<'_>, region: &RegionView<'_>, interface: &NetworkInterface) -> bool {
+/// True if an interface that names no other cluster has a security group of the nodes, or one that the cluster owns, or if
+/// nodes of this cluster alone are in its VPC.
+fn is_of_cluster(context: &Context<'_>, region: &RegionView<'_>, interface: &NetworkInterface) -> bool {
     let is_owned = |id: &String| {
         let group = region.region.security_groups.iter().find(|group| group.id == *id);
         group.is_some_and(|group| tags::has_cluster_tag_owned(&group.tags, context.cluster_id()))
     };
+    let is_alone = || {
+        let vpc = interface.vpc_id.as_deref();
+        let has_nodes = region.members.iter().any(|member| member.instance.vpc_id.as_deref() == vpc);
+        vpc.is_some_and(|vpc| has_nodes && !region.neighbours(vpc).any(|(one, _)| matches!(one, Neighbour::Cluster(_))))
+    };
     named_clusters(&interface.tags).iter().all(|name| *name == context.cluster_id())
-        && interface.security_groups.iter().any(|id| region.member_groups().contains(id.as_str()) || is_owned(id))
+        && (interface.security_groups.iter().any(|id| region.member_groups().contains(id.as_str()) || is_owned(id))
+            || is_alone())
 }
 
 fn runs(region: &RegionView<'_>, id: &str) -> bool {
@@ -139,9 +146,11 @@ mod tests {
         assert_eq!(
             found[0].message,
             format!(
-                "1 available network interface of instances that are gone (i-0gone) is left; they keep {PRIVATE}, {TAGGED_GROUP} from being deleted"
+                "1 available network interface of instances that do not exist (i-0gone) is left; they keep {PRIVATE}, {TAGGED_GROUP} from being deleted"
             )
         );
+        // No other cluster is known in the VPC.
+        aws::fires(&RULE, |c| of_instance(c, "i-0gone", "sg-0ssh"));
         // The cluster is gone too, and its group is left.
         aws::fires(&RULE, |c| {
             of_instance(c, "i-0gone", TAGGED_GROUP);
@@ -154,7 +163,10 @@ mod tests {
         // Its instance runs.
         aws::silent(&RULE, |c| of_instance(c, WORKER, TAGGED_GROUP));
         // Of another cluster in the same VPC.
-        aws::silent(&RULE, |c| of_instance(c, "i-0gone", "sg-0other"));
+        aws::silent(&RULE, |c| {
+            c.add_other_instance();
+            of_instance(c, "i-0gone", "sg-0other");
+        });
         aws::silent(&RULE, |c| {
             of_instance(c, "i-0gone", TAGGED_GROUP);
             tag(&mut c.region().network_interfaces.last_mut().unwrap().tags, "cluster.k8s.amazonaws.com/name", "other");

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     impact: "nothing uses it",
     fix: "Delete it with the tool that created it. What the message names has to go first.",
     sources: &["https://github.com/kubernetes/kubernetes/issues/73480"],
-    example: "3 subnets and 1 VPC owned by `bravo`, which has no live instance here; in the way of their deletion: NAT gateway nat-0a, EFS mount target of fs-0a",
+    example: "3 subnets and 1 VPC owned by `bravo`, which has no live instance here; in the way of a deletion: NAT gateway nat-0a, EFS mount target of fs-0a",
     reads: &[INSTANCES, Read::DescribeVpcs, Read::DescribeSubnets, Read::DescribeRouteTables],
     subjects: Subjects::Region,
     reports_leftovers: true,
@@ -45,7 +45,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let holders: Vec<String> = holders(region, &found).into_iter().collect();
     let in_the_way = match holders.as_slice() {
         [] => String::new(),
-        holders => format!("; in the way of their deletion: {}", text::printable(&text::list(holders, 6))),
+        holders => format!("; in the way of a deletion: {}", text::printable(&text::list(holders, 6))),
     };
     let message = format!(
         "{} owned by `{}`, which has no live instance here{in_the_way}",
@@ -86,7 +86,7 @@ mod tests {
             c.interface("eni-0nat", "in-use", "Interface for NAT Gateway nat-0a");
             c.terminate();
         });
-        assert!(found[0].ends_with("; in the way of their deletion: NAT gateway nat-0a"), "{found:?}");
+        assert!(found[0].ends_with("; in the way of a deletion: NAT gateway nat-0a"), "{found:?}");
     }
 
     #[test]

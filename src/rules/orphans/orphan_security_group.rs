@@ -108,7 +108,7 @@ fn fix(context: &Context<'_>, region: &RegionView<'_>, group: &SecurityGroup) ->
     let is_by_name = tags::value(&group.tags, tags::LBC_CLUSTER_TAG).is_some();
     let is_of_controller = is_by_name || is_load_balancer_group(&group.name, &group.description);
     if !is_of_controller {
-        return Fix::none(BY_HAND);
+        return Fix::none("revoke the rules that refer to it, then delete the group");
     }
     if let Some(tool) = leaves_to_code(Some(&group.tags)) {
         return Fix::none(format!("{BY_HAND}; {tool} manages it: delete it there"));

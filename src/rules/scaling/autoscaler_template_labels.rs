@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cluster autoscaler expects other labels than the Nodes of an Auto Scaling group have",
     severity: RuleSeverity::always(Severity::Info),
     resources: GROUP,
-    condition: "A group that the cluster autoscaler manages and that may be scaled to zero has a tag `k8s.io/cluster-autoscaler/node-template/label/<KEY>`, and all its Nodes have another value of that label, or none. Or all its Nodes have a label without such a tag that a workload selects, or one without a prefix (which only users set) that sets them apart from other Nodes. Labels that the autoscaler derives from the instance type and the zone are skipped, and so are managed node groups of EKS from version 1.24 of the autoscaler on: it asks EKS.",
+    condition: "A group that the cluster autoscaler manages has a tag `k8s.io/cluster-autoscaler/node-template/label/<KEY>`, and all its Nodes lack that label, or have another value of it and the group may be scaled to zero. Or it may be scaled to zero, and all its Nodes have a label without such a tag that a workload selects, or one without a prefix (which only users set) that sets them apart from other Nodes. Labels that the autoscaler derives from the instance type and the zone are skipped, and so are managed node groups of EKS from version 1.24 of the autoscaler on: it asks EKS.",
     impact: "with the group at zero, the autoscaler starts nodes for the wrong pods, or none for those that select the label: the pods stay pending",
     fix: "Correct or add the tag on the group, or correct the labels with which the kubelets register (`--node-labels`).",
     sources: &[
@@ -32,9 +32,10 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let autoscaling = Autoscaling::new(context.view, context.kubernetes);
     for_each_group(context, region, |one| {
-        if !autoscaling.manages(one.group) || !autoscaling.may_empty(one.group) || autoscaling.asks_eks(one.group) {
+        if !autoscaling.manages(one.group) || autoscaling.asks_eks(one.group) {
             return Some(Vec::new());
         }
+        let may_empty = autoscaling.may_empty(one.group);
         let Some(nodes) = nodes(one) else { return Some(Vec::new()) };
         let stated = one.group.tags.iter().filter_map(|tag| tag.key.strip_prefix(LABEL_TAG));
         let of_nodes = nodes.first().into_iter().flat_map(|node| node.labels.keys().map(String::as_str));
@@ -48,7 +49,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let label = text::printable(key);
             let tag = format!("{LABEL_TAG}{label}");
             let (message, fix) = match (autoscaling.expected_label(one.group, key), held) {
-                (ExpectedLabel::Value(expected), held) if held != Some(expected) => {
+                // A group that is never empty shows its Nodes; a label that they lack was to come from the tag.
+                (ExpectedLabel::Value(expected), held) if held != Some(expected) && (may_empty || held.is_none()) => {
                     let held = held.map_or("no such label".to_owned(), |held| {
                         format!("`{label}` = `{}`", text::printable(held))
                     });
@@ -56,9 +58,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                         "the autoscaler expects the label `{label}` = `{}` of `{group}` (tag `{tag}`), and its Nodes have {held}",
                         text::printable(expected),
                     );
-                    (message, "correct the tag, or the labels with which the kubelets register")
+                    (message, "correct the tag, or the labels with which the kubelets register: the tag does not label Nodes")
                 }
-                (ExpectedLabel::Absent, Some(held)) => {
+                (ExpectedLabel::Absent, Some(held)) if may_empty => {
                     let user = user(context.kubernetes, key, held);
                     if user.is_none() && !sets_apart(context.kubernetes, key, held) {
                         return None;
@@ -231,9 +233,20 @@ spec:
     }
 
     #[test]
+    fn a_tag_does_not_label_nodes() {
+        aws::fires(&RULE, |c| {
+            group(c, "gpu", "gpu");
+            c.launch_group("workers").min_size = 1;
+            for id in c.workers_of("workers") {
+                c.node(&id)["metadata"]["labels"].as_object_mut().unwrap().remove("pool");
+            }
+        });
+    }
+
+    #[test]
     fn silent() {
         aws::silent(&RULE, |c| group(c, "gpu", "gpu"));
-        // It never is at zero: the autoscaler takes the labels of a Node.
+        // It never is at zero: the autoscaler takes the labels of a Node, which has one.
         aws::silent(&RULE, |c| {
             group(c, "gpu", "cpu");
             c.launch_group("workers").min_size = 1;

@@ -74,7 +74,13 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let name = service.full_name();
         let message =
             format!("Service {} has no Node behind its load balancer: {}", text::printable(&name), causes.join(", "));
-        let fix = "remove the label from the Nodes that should serve, or add workers";
+        let fix = if nodes.iter().any(|node| !has_instance(node)) {
+            "let the cloud controller initialise the Nodes: without a providerID of an instance none can serve"
+        } else if nodes.iter().any(is_excluded) {
+            "remove the label from the Nodes that should serve, or add workers"
+        } else {
+            "add workers that serve the Service, or correct the annotation"
+        };
         vec![on(service, None, Severity::Error, message, fix)]
     })
 }
