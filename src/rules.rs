@@ -147,6 +147,11 @@ pub(crate) fn restates_model(id: &str) -> bool {
     find(id).is_some_and(|rule| rule.restates_model)
 }
 
+/// True if a rule has findings on resources of a kind.
+pub(crate) fn is_about(id: &str, kind: ResourceKind) -> bool {
+    find(id).is_some_and(|rule| rule.resources.contains(&kind))
+}
+
 /// Minimum similarity, from 0 to 1, of a name to the id that is suggested for it.
 const ALIKE: f64 = 0.8;
 

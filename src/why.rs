@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::report::Finding;
-use crate::rules::messages;
+use crate::resource::ResourceKind;
+use crate::rules::{self, messages};
 
 mod account;
 mod checked;
@@ -250,6 +251,10 @@ fn answer_record(record: &Record) -> LineAnswer {
         }
         (None, None) => return found,
     }
+    // Both kinds of objects stop with the same words.
+    if record.is_about_ingress() {
+        found.rules.sort_by_key(|rule| rules::restates_model(rule) && rules::is_about(rule, ResourceKind::Service));
+    }
     found.conditions.extend(refused.iter().flat_map(refusal::Refusal::conditions));
     found.fields = fields::fields(record, refused.as_ref());
     found
@@ -313,6 +318,17 @@ E0415 02:54:14.222212       1 controller.go:302] error processing service web/fr
         assert_eq!(found.lines.iter().map(|line| line.times).collect::<Vec<_>>(), [2, 1]);
         assert_eq!(found.lines[0].rules.first(), Some(&"node-name-mismatch"));
         assert_eq!(found.lines[1].fields["service"], "web/front");
+    }
+
+    #[test]
+    fn an_event_of_an_ingress_leads_to_the_rule_on_ingresses_first() {
+        let event = |source: &str| {
+            format!(
+                "Warning  FailedBuildModel  42s (x7 over 18m)  {source}  Failed build model due to load balancer name cannot be longer than 32 characters"
+            )
+        };
+        assert_eq!(rules(&event("ingress")), ["ingress-sync-fails", "svc-sync-fails"]);
+        assert_eq!(rules(&event("service")), ["svc-sync-fails", "ingress-sync-fails"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Grants of the roles of controllers, compared with the actions that the controllers need.
 
 use crate::aws::autoscaler;
-use crate::aws::companion_requests::{RoleGrants, own_tags, refused_groups, unmet_actions};
+use crate::aws::companion_requests::{RoleGrants, UnmetCall, own_tags, refused_groups, unmet_calls};
 use crate::aws::companions::{CompanionRole, ObjectUse, companion_roles};
 use crate::aws::view::ClusterView;
 use crate::baseline;
@@ -42,8 +42,10 @@ pub(crate) struct CompanionAudit {
     pub(crate) limits: Vec<String>,
     /// Actions that it grants, but never on a request as the controller makes it.
     pub(crate) unmet: Vec<&'static str>,
-    /// Conditions of the statements that allow those.
-    pub(crate) unmet_conditions: Vec<String>,
+    /// These calls with their resources, and those that AWS checks although the policy of the release lacks them.
+    pub(crate) unmet_calls: Vec<UnmetCall>,
+    /// Resources and conditions of the statements that allow those actions.
+    pub(crate) unmet_limits: Vec<String>,
     /// Changes of Auto Scaling groups that it does not grant, with the name of the group.
     pub(crate) refused_groups: Vec<(&'static str, String)>,
     /// Keys of the tags that the controller sets.
@@ -86,9 +88,13 @@ fn audit(
     let is_judged = |action: &'static str| {
         needed.iter().any(|needed| needed.action == action) && !grants.refuses_everywhere(action, catalogue)
     };
-    let mut unmet = unmet_actions(one, &grants, &own, catalogue);
-    unmet.retain(|action| is_judged(action));
-    let unmet_conditions = unmet.iter().flat_map(|action| conditions(set, action)).collect();
+    let mut unmet_calls = unmet_calls(one, &grants, &own, catalogue);
+    unmet_calls.retain(|call| is_judged(call.action));
+    let of_release = unmet_calls.iter().filter(|call| !call.is_beyond_release);
+    let mut unmet: Vec<&'static str> = of_release.map(|call| call.action).collect();
+    unmet.sort_unstable();
+    unmet.dedup();
+    let unmet_limits = unmet_calls.iter().flat_map(|call| self::limits(set, call.action)).collect();
     let groups = autoscaler::groups(view).unwrap_or_default();
     let mut refused_groups = refused_groups(one, &grants, &groups, catalogue);
     refused_groups.retain(|(action, _)| is_judged(action));
@@ -103,7 +109,8 @@ fn audit(
         paths: beyond.paths,
         limits,
         unmet,
-        unmet_conditions,
+        unmet_calls,
+        unmet_limits,
         refused_groups,
         tags: own.keys().into_iter().map(str::to_owned).collect(),
     })
@@ -189,6 +196,7 @@ mod tests {
 
     use crate::baseline::{self, Published, RELEASES, Release, Variant};
     use crate::controller::companion::{COMPANIONS, CompanionRow};
+    use crate::finding::Severity;
     use crate::rules::{RULES, Rule};
     use crate::testing::aws;
 
@@ -221,10 +229,12 @@ mod tests {
         let manifests: &'static str = manifests.leak();
         judges()
             .flat_map(|rule| {
-                aws::messages(rule, |c| {
+                let (found, _) = aws::changed(rule, |c| {
                     c.manifests = manifests;
                     c.add_role("own", policy);
-                })
+                });
+                // What AWS began to check later is information.
+                found.into_iter().filter(|one| one.severity >= Severity::Warning).map(|one| one.message)
             })
             .collect()
     }

@@ -216,25 +216,42 @@ fn keys(set: &PolicySet) -> BTreeSet<String> {
     keys
 }
 
-/// Actions that the role of a controller grants, but never on a request as the controller makes it.
-pub(crate) fn unmet_actions(
+/// A call that the role of a controller does not grant as the controller makes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnmetCall {
+    pub(crate) action: &'static str,
+    /// The action with the kind of its resource, such as `ec2:RunInstances (launch-template/*)`.
+    pub(crate) shown: String,
+    /// True if the policy that the project published for the release does not grant it either: AWS checks it since then.
+    pub(crate) is_beyond_release: bool,
+}
+
+/// Calls whose action the role of a controller grants, but never on a request as the controller makes it.
+pub(crate) fn unmet_calls(
     one: &CompanionRole<'_>,
     grants: &RoleGrants,
     own: &ControllerTags,
     catalogue: &Catalogue,
-) -> Vec<&'static str> {
-    let is_covered = |shape: &&RequestShape| match (shape.since, one.run.version) {
+) -> Vec<UnmetCall> {
+    let is_covered = |shape: &RequestShape| match (shape.since, one.run.version) {
         (Some(since), Some(version)) => version >= since,
         _ => true,
     };
-    let shapes = requests(one.run.row.companion).iter().filter(is_covered);
+    let has_sidecar = |name: &str| one.run.workload.containers.iter().any(|container| container.name == name);
+    let is_made = |shape: &&RequestShape| shape.sidecar.is_none_or(has_sidecar);
+    let shapes = requests(one.run.row.companion).iter().filter(is_made);
     let refused = shapes.filter(|shape| {
         let environment = request_environment(shape, &grants.environment, own, &grants.keys);
         let resources: Vec<String> = shape.resources.iter().map(|rest| arn(one, shape.action, rest)).collect();
         let answer = grants.prepared.assess(Question::on(shape.action, &resources), &environment, catalogue);
         matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
     });
-    let mut found: Vec<&'static str> = refused.map(|shape| shape.action).collect();
+    let call = |shape: &RequestShape| UnmetCall {
+        action: shape.action,
+        shown: format!("{} ({})", shape.action, shape.resources.first().copied().unwrap_or_default()),
+        is_beyond_release: !is_covered(shape),
+    };
+    let mut found: Vec<UnmetCall> = refused.map(call).collect();
     found.dedup();
     found
 }
@@ -362,7 +379,11 @@ const SCALING_ACTIONS: [&str; 2] =
 
 fn arn(one: &CompanionRole<'_>, action: &str, rest: &str) -> String {
     let service = action.split(':').next().unwrap_or_default();
-    format!("arn:{}:{service}:*:{}:{rest}", one.account.partition, one.account.account_id)
+    // Images and snapshots have no account in their ARN.
+    // Source: Service Authorization Reference, resource types of Amazon EC2.
+    let is_shared = ["image/", "snapshot/"].iter().any(|kind| rest.starts_with(kind));
+    let account = if is_shared { "" } else { one.account.account_id.as_str() };
+    format!("arn:{}:{service}:*:{account}:{rest}", one.account.partition)
 }
 
 /// Environment of one request, with what is known of its tags.
@@ -377,11 +398,16 @@ fn request_environment(
     if let Some(creation) = shape.creation {
         request.context.insert(&format!("{service}:CreateAction"), ContextValue::One(creation.to_owned()));
     }
+    // A call that changes something carries no tags.
+    if shape.tagged != TagLocation::Request {
+        request.absent.push("aws:tagkeys".to_owned());
+    }
     for key in keys {
         let Some((kind, tag)) = key.split_once('/') else { continue };
         let applies = match shape.tagged {
             TagLocation::Request => kind == "aws:requesttag",
             TagLocation::Resource => kind == "aws:resourcetag" || *kind == format!("{service}:resourcetag"),
+            TagLocation::Foreign => false,
         };
         match own.get(tag) {
             // A class or an annotation may set another value.

@@ -4,7 +4,7 @@
 //! `pkg/deploy/elbv2/load_balancer_manager.go#Create`, `pkg/deploy/ec2/security_group_manager.go#Create`;
 //! kubernetes-sigs/aws-ebs-csi-driver `docs/tagging.md`, `pkg/driver/controller.go#CreateVolume`;
 //! kubernetes-sigs/aws-efs-csi-driver `pkg/driver/controller.go#CreateVolume`; aws/karpenter-provider-aws
-//! `pkg/utils/utils.go#GetTags`; Service Authorization Reference, condition keys of Amazon EC2 and Elastic Load
+//! `pkg/utils/utils.go#GetTags`; Service Authorization Reference, resource types and condition keys of Amazon EC2 and Elastic Load
 //! Balancing (`CreateAction`).
 
 use super::ControllerVersion;
@@ -17,6 +17,8 @@ pub(crate) enum TagLocation {
     Request,
     /// On the resource, which the controller created.
     Resource,
+    /// On a resource that something else created: its tags are not known.
+    Foreign,
 }
 
 /// A request as a controller makes it.
@@ -28,12 +30,14 @@ pub(crate) struct RequestShape {
     /// Action that creates the resource, for tags that are part of a creation.
     pub(crate) creation: Option<&'static str>,
     pub(crate) tagged: TagLocation,
-    /// First version whose published policy covers it; older ones are not judged.
+    /// First version whose published policy covers it, because AWS had begun to check it, for older versions too.
     pub(crate) since: Option<ControllerVersion>,
+    /// The sidecar without which the controller does not make it.
+    pub(crate) sidecar: Option<&'static str>,
 }
 
 const fn creates(action: &'static str, resources: &'static [&'static str]) -> RequestShape {
-    RequestShape { action, resources, creation: None, tagged: TagLocation::Request, since: None }
+    RequestShape { action, resources, creation: None, tagged: TagLocation::Request, since: None, sidecar: None }
 }
 
 const fn tags(action: &'static str, creation: &'static str, resources: &'static [&'static str]) -> RequestShape {
@@ -42,6 +46,11 @@ const fn tags(action: &'static str, creation: &'static str, resources: &'static 
 
 const fn changes(action: &'static str, resources: &'static [&'static str]) -> RequestShape {
     RequestShape { tagged: TagLocation::Resource, ..creates(action, resources) }
+}
+
+/// A call that needs a right on a resource of something else, beside that on what it creates.
+const fn uses(action: &'static str, resources: &'static [&'static str]) -> RequestShape {
+    RequestShape { tagged: TagLocation::Foreign, ..creates(action, resources) }
 }
 
 /// Tags of new balancers and target groups: the policies have a statement for them from v2.4.7 on, after AWS had begun to
@@ -54,7 +63,9 @@ const fn tags_balancer(creation: &'static str, resources: &'static [&'static str
 
 const BALANCERS: &[&str] = &["loadbalancer/app/*/*", "loadbalancer/net/*/*"];
 const TARGET_GROUPS: &[&str] = &["targetgroup/*/*"];
+const LISTENERS: &[&str] = &["listener/app/*/*/*", "listener/net/*/*/*"];
 const SECURITY_GROUPS: &[&str] = &["security-group/*"];
+const LAUNCH_TEMPLATES: &[&str] = &["launch-template/*"];
 const VOLUMES: &[&str] = &["volume/*"];
 
 const LOAD_BALANCER_CONTROLLER: &[RequestShape] = &[
@@ -62,17 +73,25 @@ const LOAD_BALANCER_CONTROLLER: &[RequestShape] = &[
     creates("elasticloadbalancing:CreateTargetGroup", TARGET_GROUPS),
     tags_balancer("CreateLoadBalancer", BALANCERS),
     tags_balancer("CreateTargetGroup", TARGET_GROUPS),
+    tags_balancer("CreateListener", LISTENERS),
     changes("elasticloadbalancing:DeleteLoadBalancer", BALANCERS),
     changes("elasticloadbalancing:DeleteTargetGroup", TARGET_GROUPS),
     changes("elasticloadbalancing:ModifyLoadBalancerAttributes", BALANCERS),
     changes("elasticloadbalancing:ModifyTargetGroup", TARGET_GROUPS),
     changes("elasticloadbalancing:ModifyTargetGroupAttributes", TARGET_GROUPS),
+    creates("ec2:CreateSecurityGroup", SECURITY_GROUPS),
     tags("ec2:CreateTags", "CreateSecurityGroup", SECURITY_GROUPS),
     changes("ec2:DeleteSecurityGroup", SECURITY_GROUPS),
 ];
 
 const EBS_CSI: &[RequestShape] = &[
     creates("ec2:CreateVolume", VOLUMES),
+    // The release whose policy has the statement; AWS requires it since 2025 for a volume from a snapshot.
+    RequestShape {
+        since: Some(ControllerVersion::new(1, 36, 0)),
+        sidecar: Some("csi-snapshotter"),
+        ..uses("ec2:CreateVolume", &["snapshot/*"])
+    },
     tags("ec2:CreateTags", "CreateVolume", VOLUMES),
     changes("ec2:AttachVolume", VOLUMES),
     changes("ec2:DetachVolume", VOLUMES),
@@ -86,8 +105,16 @@ const EFS_CSI: &[RequestShape] = &[
 
 const KARPENTER: &[RequestShape] = &[
     creates("ec2:CreateFleet", &["fleet/*"]),
-    creates("ec2:CreateLaunchTemplate", &["launch-template/*"]),
-    tags("ec2:CreateTags", "CreateLaunchTemplate", &["launch-template/*"]),
+    changes("ec2:CreateFleet", LAUNCH_TEMPLATES),
+    creates("ec2:CreateLaunchTemplate", LAUNCH_TEMPLATES),
+    tags("ec2:CreateTags", "CreateLaunchTemplate", LAUNCH_TEMPLATES),
+    creates("ec2:RunInstances", &["instance/*"]),
+    creates("ec2:RunInstances", &["network-interface/*"]),
+    creates("ec2:RunInstances", VOLUMES),
+    changes("ec2:RunInstances", LAUNCH_TEMPLATES),
+    uses("ec2:RunInstances", &["image/*"]),
+    uses("ec2:RunInstances", &["subnet/*"]),
+    uses("ec2:RunInstances", SECURITY_GROUPS),
     changes("ec2:TerminateInstances", &["instance/*"]),
 ];
 

@@ -61,8 +61,7 @@ fn role_name(one: &UsedRole) -> String {
 /// Writes the missing and excess actions of a role.
 fn write_details(one: &UsedRole, painter: Painter, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let excess = one.excess.as_deref().unwrap_or_default();
-    let kinds =
-        [("lacks", one.lacking.as_slice()), ("granted only under unmet conditions", &one.unmet), ("excess", excess)];
+    let kinds = [("lacks", one.lacking.as_slice()), ("not as it calls", &one.unmet), ("excess", excess)];
     if kinds.iter().all(|(_, actions)| actions.is_empty()) {
         return Ok(());
     }

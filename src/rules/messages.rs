@@ -6,14 +6,21 @@ use std::sync::LazyLock;
 mod account;
 mod alb_ingress_build;
 mod alibaba;
+mod alibaba_api;
 mod alibaba_build;
+mod auto_scaling;
 mod cloud_controller;
 mod cloud_controller_build;
 mod credentials;
+mod ebs_volumes;
+mod efs;
+mod elastic_load_balancing;
 mod ingress_build;
+mod karpenter;
 mod kubernetes_objects;
 mod load_balancer_build;
 mod load_balancer_controller;
+mod node_state;
 mod nodes;
 mod scaling;
 mod storage;
@@ -34,7 +41,8 @@ const LBC_FRAMES: &[&str] = &[
 const OF_ALIBABA: &[&str] = &["alibaba", "alicloud", "aliyun", "alb-ingress-controller"];
 
 /// Words of pipelines, which assume roles with the tokens of their platforms.
-const OF_PIPELINES: &[&str] = &["GitHub", "GitLab", "with OIDC", "Terraform", "Jenkins", "keycloak"];
+const OF_PIPELINES: &[&str] =
+    &["githubusercontent", "GitHub", "GitLab", "with OIDC", "Terraform", "Jenkins", "keycloak"];
 
 /// Components that write messages of several tables.
 const ALIBABA: &str = "cloud controller (Alibaba Cloud)";
@@ -129,12 +137,19 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Message> {
         alibaba_build::MESSAGES,
         alb_ingress_build::MESSAGES,
         storage::MESSAGES,
+        ebs_volumes::MESSAGES,
+        efs::MESSAGES,
         scaling::MESSAGES,
+        auto_scaling::MESSAGES,
+        karpenter::MESSAGES,
         nodes::MESSAGES,
+        node_state::MESSAGES,
         kubernetes_objects::MESSAGES,
         credentials::MESSAGES,
         account::MESSAGES,
+        elastic_load_balancing::MESSAGES,
         alibaba::MESSAGES,
+        alibaba_api::MESSAGES,
     ];
     tables.into_iter().flatten()
 }

@@ -154,7 +154,7 @@ static OF_CONTROLLER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static OF_OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(concat!(
         r"(?i)external-secrets\.io|cert-manager/|secrets store objects|fluxcd\.io|keda|scaledobject|velero|backup_storage_location|",
-        r"crossplane|upbound\.io|TencentCloudSDK|(?:openstack|hcloud|azure|gce|vsphere)-cloud|\bmetrics-server-|prometheus|datadog|",
+        r"crossplane|upbound\.io|^argocd: |assumed-role/argocd|TencentCloudSDK|(?:openstack|hcloud|azure|gce|vsphere)-cloud|\bmetrics-server-|prometheus|datadog|",
         r"Traceback \(most recent"
     ))
 });
@@ -226,7 +226,7 @@ const OWN_GROUPS: [&str; 6] =
 /// People and pipelines that call AWS or Alibaba Cloud.
 static OF_PEOPLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(
-        r"(?i)AWSReservedSSO_|\bterraform\b|assumed-role/packer|amazon-ebs\.|terraform-provider-|alicloud_[a-z]+[.:]|\.tf line|\bwith aws_[a-z]+\.|\bJenkins\b|^ERROR: SDK",
+        r"(?i)AWSReservedSSO_|\bterraform\b|assumed-role/packer|amazon-ebs\.|terraform-provider-|alicloud_[a-z]+[.:]|\.tf line|\bwith aws_[a-z]+\.|\bJenkins\b|^ERROR: SDK|Terraform AWS Provider|No valid credential sources found|Could not assume role with OIDC",
     )
 });
 
@@ -283,6 +283,16 @@ impl Record {
         self.names_controller()
             || self.readings.iter().any(has_logger)
             || self.keys.iter().any(|(key, _)| key == "controller")
+    }
+
+    /// True if a controller certainly wrote it about an Ingress.
+    pub(super) fn is_about_ingress(&self) -> bool {
+        let is_of_ingress = |text: &str| {
+            let source = SOURCE.as_ref().and_then(|one| one.captures(text)).and_then(|found| found.get(1));
+            source.is_some_and(|one| one.as_str() == "ingress") || text.contains("alb.ingress.kubernetes.io/")
+        };
+        self.keys.iter().any(|(key, value)| key == "controller" && value == "ingress")
+            || self.readings.first().is_some_and(|text| is_of_ingress(text))
     }
 
     /// True if it names a controller.

@@ -6,10 +6,13 @@ use super::{audited_roles, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-condition-unmet",
-    title: "the role of a controller grants calls only under conditions that the controller never meets",
-    severity: RuleSeverity::always(Severity::Error),
+    title: "the role of a controller grants actions only for calls that the controller never makes",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; info for what AWS began to check after the release: its published policy lacks it too",
+    ),
     resources: &[ResourceKind::Role],
-    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, or another `CreateAction`. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
+    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`). Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
     impact: "the controller fails with AccessDenied, although its policy names the action",
     fix: "Attach the policy that the project publishes for the release, or configure the controller to set the tag.",
     sources: &[
@@ -18,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-efs-csi-driver pkg/driver/controller.go#CreateVolume",
         "aws/karpenter-provider-aws pkg/utils/utils.go#GetTags",
     ],
-    example: "role `ebs-csi` of EBS CSI driver 1.44.0 (Deployment kube-system/ebs-csi-controller) grants ec2:CreateVolume only under conditions that the controller never meets: StringEquals `aws:RequestTag/KubernetesCluster` = `prod`",
+    example: "role `ebs-csi` of EBS CSI driver 1.44.0 (Deployment kube-system/ebs-csi-controller) does not grant ec2:CreateVolume (volume/*) as the controller makes the call: only for StringEquals `aws:RequestTag/KubernetesCluster` = `prod`; the controller sets the tags `CSIVolumeName`, `ebs.csi.aws.com/cluster`",
     judges: JudgedRoles::OfControllers,
     ..Rule::joined(check)
 };
@@ -26,10 +29,14 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> CheckResult {
     let mut found = Vec::new();
     for (one, audited) in audited_roles(context) {
-        if audited.unmet.is_empty() {
+        if audited.unmet_calls.is_empty() {
             continue;
         }
-        let mut conditions = audited.unmet_conditions.clone();
+        // The project's own policy of the release is as it was before AWS began to check the call.
+        let is_of_release = !audited.unmet.is_empty();
+        let severity = if is_of_release { Severity::Error } else { Severity::Info };
+        let since = if is_of_release { "" } else { "; AWS checks it since a later release, for every release" };
+        let mut conditions = audited.unmet_limits.clone();
         conditions.sort();
         conditions.dedup();
         let conditions: Vec<String> = conditions.iter().map(|one| text::printable(one).into_owned()).collect();
@@ -37,23 +44,25 @@ fn check(context: &Context<'_>) -> CheckResult {
         tags.sort();
         let tags: Vec<String> = tags.iter().map(|key| format!("`{}`", text::printable(key))).collect();
         let list = text::list(&conditions.iter().map(String::as_str).collect::<Vec<_>>(), 6);
-        let list = if list.is_empty() { list } else { format!(": {list}") };
+        let list = if list.is_empty() { list } else { format!(": only for {list}") };
+        let calls: Vec<&str> = audited.unmet_calls.iter().map(|call| call.shown.as_str()).collect();
         let message = format!(
-            "role `{}` of {} ({}) grants {} only under conditions that the controller never meets{list}; the controller sets the tags {}",
+            "role `{}` of {} ({}) does not grant {} as the controller makes the call{list}; the controller sets the tags {}{since}",
             text::printable(&one.role.name),
             one.run.label(),
             text::printable(&one.run.workload.full_name()),
-            text::list(&audited.unmet, 8),
+            text::list(&calls, 8),
             text::list(&tags.iter().map(String::as_str).collect::<Vec<_>>(), 8),
         );
         let setting = tag_setting(one.run.row.companion);
         let or_set = setting.map(|setting| format!(", or configure the controller to set the tag ({setting})"));
         let fix = Fix::none(format!(
-            "attach the policy that the project publishes for this release of the {}{}",
+            "attach the policy that the project publishes for {} release of the {}{}",
+            if is_of_release { "this" } else { "its newest" },
             one.run.row.name,
             or_set.unwrap_or_default()
         ));
-        let violation = Violation::new(Severity::Error, role_reference(one.role), message, fix);
+        let violation = Violation::new(severity, role_reference(one.role), message, fix);
         found.push(violation.at(&one.run.workload.place));
     }
     role_check_result(context, found)
@@ -62,6 +71,7 @@ fn check(context: &Context<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::finding::Severity;
     use crate::testing::aws;
 
     const LBC: &str = "
@@ -218,6 +228,14 @@ spec:
             {{"Effect":"Allow","Action":["ec2:AttachVolume","ec2:DetachVolume","ec2:DeleteVolume"],"Resource":"*"}}]}}"#));
     }
 
+    /// The driver with a policy that names volumes alone.
+    fn ebs_snapshot(c: &mut aws::Cluster, manifests: &'static str) {
+        c.manifests = manifests;
+        c.add_role("ebs", r#"{"Statement":[
+            {"Effect":"Allow","Action":["ec2:Describe*","ec2:CreateSnapshot","ec2:CreateTags","ec2:AttachVolume","ec2:DetachVolume","ec2:DeleteVolume"],"Resource":"*"},
+            {"Effect":"Allow","Action":"ec2:CreateVolume","Resource":"arn:aws:ec2:*:*:volume/*"}]}"#);
+    }
+
     fn karpenter(c: &mut aws::Cluster, cluster: &str) {
         c.manifests = KARPENTER;
         c.add_role("karpenter", &format!(r#"{{"Statement":[
@@ -232,6 +250,12 @@ spec:
         // The tag of version 1.
         aws::fires(&RULE, |c| lbc(c, "RequestTag/elbv2.k8s.aws/cluster", "RequestTag/ingress.k8s.aws/cluster"));
         aws::fires(&RULE, |c| lbc(c, "ResourceTag/elbv2.k8s.aws/cluster", "ResourceTag/ingress.k8s.aws/cluster"));
+        // Its own policy of 2.2 lacks what AWS checks today.
+        let (found, _) = aws::changed(&RULE, |c| {
+            lbc(c, "\"CreateTargetGroup\",", "\"CreateRule\",");
+            c.manifests = Box::leak(LBC.replace("v2.13.4", "v2.4.4").into_boxed_str());
+        });
+        assert_eq!(found.iter().map(|one| one.severity).collect::<Vec<_>>(), [Severity::Info]);
         // Without the statement of 2.4.7 for tags of a creation.
         aws::fires(&RULE, |c| lbc(c, "\"CreateTargetGroup\",", "\"CreateRule\","));
         aws::fires(&RULE, |c| {
@@ -239,6 +263,17 @@ spec:
         });
         aws::fires(&RULE, |c| ebs(c, EBS, "KubernetesCluster"));
         aws::fires(&RULE, |c| karpenter(c, "staging"));
+        // Not on launch templates.
+        aws::fires(&RULE, |c| {
+            c.manifests = KARPENTER;
+            c.add_role("karpenter", r#"{"Statement":[
+                {"Effect":"Allow","Action":["ec2:Describe*","iam:PassRole","ec2:CreateLaunchTemplate","ec2:CreateTags","ec2:DeleteLaunchTemplate","ec2:TerminateInstances","ec2:RunInstances"],"Resource":"*"},
+                {"Effect":"Allow","Action":"ec2:CreateFleet","Resource":["arn:aws:ec2:*:*:fleet/*","arn:aws:ec2:*:*:instance/*"]}]}"#);
+        });
+        aws::fires(&RULE, |c| {
+            let sidecar = "      - {name: csi-snapshotter, image: csi-snapshotter}\n---\napiVersion: storage";
+            ebs_snapshot(c, Box::leak(EBS.replace("---\napiVersion: storage", sidecar).into_boxed_str()));
+        });
     }
 
     #[test]
@@ -246,6 +281,8 @@ spec:
         aws::silent(&RULE, |c| lbc(c, "elbv2.k8s.aws/cluster", "elbv2.k8s.aws/cluster"));
         aws::silent(&RULE, |c| ebs(c, EBS_WITH_TAG, "KubernetesCluster"));
         aws::silent(&RULE, |c| ebs(c, EBS_UNKNOWN, "KubernetesCluster"));
+        // A driver without the sidecar for snapshots makes no volume of one.
+        aws::silent(&RULE, |c| ebs_snapshot(c, EBS));
         // A role for TargetGroupBindings alone names the others for no request of the controller.
         aws::silent(&RULE, |c| {
             c.manifests = LBC;

@@ -2,6 +2,10 @@
 
 use super::{ALIBABA as CCM, Message, defect, harmless};
 
+/// Calls of products that no controller calls.
+const OF_OTHER_PRODUCTS: &[&str] =
+    &["API: CreateDB", "API: DescribeDB", "API: ModifyDB", "(rds ", ". sls", "aliyun log:"];
+
 /// Endpoints of registries and of storage, which other programs call.
 const OF_OTHERS: &[&str] = &["registry.", "registry-", "pull image", "oss-", "//nas.", ".log.aliyuncs.com"];
 
@@ -236,6 +240,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "2.3..2.14",
         "pkg/controller/helper/event.go#GetLogMessage",
     )
+    .unless(OF_OTHER_PRODUCTS)
     .means("Alibaba Cloud throttles; the controller repeats"),
     harmless(
         CCM,
@@ -250,6 +255,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "2.3..2.14",
         "pkg/controller/helper/event.go#GetLogMessage",
     )
+    .unless(OF_OTHER_PRODUCTS)
     .rules(super::refusals::RAM)
     .means("no RAM policy of the caller allows the call; the log of the controller has its name"),
     defect(CCM, &["InvalidAccessKeyId"], "1.9..2.14", "Alibaba Cloud SDK error center")

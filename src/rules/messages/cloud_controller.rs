@@ -254,12 +254,6 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["InvalidSubnet", "Not enough IP space available"], "..1.36", "Elastic Load Balancing API reference, CreateLoadBalancer")
         .rules(&["subnet-low-free-ips"])
         .means("a subnet has fewer than eight free addresses"),
-    defect(CCM, &["TooManyLoadBalancers"], "..1.36", "Elastic Load Balancing API reference, CreateLoadBalancer")
-        .means("the account has as many load balancers as it may have")
-        .in_context(),
-    defect(CCM, &["TooManyTargetGroups"], "..1.36", "Elastic Load Balancing API reference, CreateTargetGroup")
-        .means("the account has as many target groups as it may have")
-        .in_context(),
     defect(CCM, &["error detaching AWS loadbalancer from subnets"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer")
         .rules(&["subnet-foreign-cluster-tag", "elb-subnets-none-public", "subnet-az-ambiguous"])
         .means("the subnets that are chosen today leave the load balancer none"),

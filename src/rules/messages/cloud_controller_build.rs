@@ -39,7 +39,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "1.35..1.36",
         "pkg/providers/v1/config/config.go#IsNLBSecurityGroupModeManaged",
     )
-    .rules(SERVICE)
+    .rules(&["ccm-cloud-config-invalid", "svc-sync-fails"])
     .means("`NLBSecurityGroupMode` of the cloud configuration has an unknown value"),
     defect(
         CCM,

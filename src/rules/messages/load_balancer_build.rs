@@ -201,7 +201,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "2.5..3.5",
         "pkg/service/model_build_listener.go#validateTLSPortsSet",
     )
-    .rules(SERVICE)
+    .rules(&["svc-ssl-ports-match-nothing", "svc-sync-fails"])
     .means("`ssl-ports` names a port that the Service does not have"),
     defect(
         LBC,

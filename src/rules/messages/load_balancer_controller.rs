@@ -150,12 +150,13 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the pod does not reach the metadata service: set `--aws-vpc-id` or raise the hop limit")
         .metadata(),
     defect(LBC, &["kubernetes cluster name must be specified"], "2.0..3.5", "pkg/config/controller_config.go#Validate")
+        .rules(&["lbc-cluster-name-missing"])
         .means("the controller needs `--cluster-name`")
         .in_context(),
     defect(LBC, &["no certificate found for host"], "2.4..3.5", "pkg/certs/cert_discovery.go")
         .means("ACM has no certificate for a host of the Ingress in this region"),
     defect(LBC, &["TargetGroup port is empty"], "2.13..3.5", "pkg/ingress/model_build_target_group.go")
-        .rules(&["svc-no-node-port"])
+        .rules(&["ingress-sync-fails", "svc-sync-fails"])
         .means("a Service without node ports cannot have targets of type `instance`"),
     defect(LBC, &["match VPC and tags", "tagged for other cluster"], "2.7..2.12", "pkg/networking/subnet_resolver.go")
         .rules(&["subnet-foreign-cluster-tag", "lbc-cluster-name-mismatch"])
@@ -227,7 +228,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "2.0..3.5",
         "docs/deploy/installation.md",
     )
-    .rules(&["lbc-webhook-left"])
+    .rules(&["lbc-webhook-left", "lbc-webhook-unreachable", "controller-not-running"])
     .means("the webhook of the controller has no Pods"),
     harmless(LBC, &["successfully built model"], "2.0..3.5", "controllers/service/service_controller.go#buildModel")
         .means("the controller decided, without an error"),

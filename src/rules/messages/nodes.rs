@@ -150,6 +150,13 @@ pub(super) const MESSAGES: &[Message] = &[
         .with_one_of(PULLS)
         .rules(&["iam-action-missing", "iam-action-denied"])
         .means("the role of the node, or the policy of the repository, does not allow the pull"),
+    defect(
+        REGISTRY,
+        &["Failed to pull image", ".dkr.ecr.", "no match for platform in manifest"],
+        "..1.36",
+        "containerd",
+    )
+    .means("the image was not built for the architecture of the node"),
     defect(REGISTRY, &["Failed to pull image", ".dkr.ecr.", ": not found"], "..1.36", "containerd")
         .means("the repository or the tag does not exist"),
     defect(REGISTRY, &[".dkr.ecr.", "manifest unknown"], "..1.36", "Amazon ECR User Guide")
@@ -372,6 +379,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "all",
         "AWS STS API reference, AssumeRoleWithWebIdentity",
     )
+    .unless(OF_PIPELINES)
     .conditions(&["sa-role-trust-mismatch"])
     .means("the account has no OIDC provider for the issuer of the token")
     .over_refusal(),
@@ -399,6 +407,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "all",
         "AWS STS API reference, AssumeRoleWithWebIdentity",
     )
+    .unless(OF_PIPELINES)
     .conditions(&["sa-role-trust-mismatch", "sa-role-missing"])
     .means("the trust policy of the role does not fit the ServiceAccount, the audience or the issuer")
     .over_refusal(),
@@ -408,6 +417,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "all",
         "AWS STS API reference, AssumeRoleWithWebIdentity",
     )
+    .unless(OF_PIPELINES)
     .conditions(&["sa-role-trust-mismatch", "sa-role-missing"])
     .means("the trust policy of the role does not fit the ServiceAccount, the audience or the issuer")
     .over_refusal(),

@@ -92,6 +92,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#NodeGroupForNode",
     )
     .rules(&["node-uninitialized-stuck", "kubelet-cloud-provider-missing", "node-provider-id-missing"])
+    .with_one_of(&["autoscaler", "aws_cloud_provider.go", "Node "])
+    .unless(&["fall back to findInstanceByNodeName", "gce_cloud_provider", "cluster-api", "azure_"])
     .means("a Node has no providerID yet"),
     defect(
         AUTOSCALER,
@@ -254,7 +256,7 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(CNI, &["error while retrieving eniconfig"], "1.8..1.23", "pkg/eniconfig/eniconfig.go")
         .means("the ENIConfig that the Node names does not exist"),
     defect(KARPENTER, &["AMISelector did not match any AMIs"], "1.2..1.14", "pkg/controllers/nodeclass/ami.go")
-        .conditions(&["karpenter-selector-empty"])
+        .conditions(&["karpenter-ami-unpublished"])
         .means("no image fits the selector"),
     defect(KARPENTER, &["InstanceProfileNotFound", "instance profile not found"], "1.0..1.14", "pkg/controllers/nodeclass/instanceprofile.go")
         .conditions(&["karpenter-role-missing"])

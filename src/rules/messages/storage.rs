@@ -16,6 +16,15 @@ const OTHER_DRIVERS: &[&str] = &[
     "cinder.csi",
     "csi.hetzner",
     "csi.alibabacloud",
+    "efs.csi.aws.com",
+    "longhorn",
+    "pd.csi",
+    "disk.csi",
+    "rook-ceph",
+    "smb.csi",
+    "nfs.csi",
+    "openebs",
+    "portworx",
 ];
 
 pub(super) const MESSAGES: &[Message] = &[
@@ -102,6 +111,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "..1.64",
         "kubernetes-csi/external-provisioner",
     )
+    .unless(OTHER_DRIVERS)
     .rules(&["imds-hop-limit-low", "controller-metadata-unreachable"])
     .means("the driver does not answer: its calls wait for credentials or for the network"),
     defect(

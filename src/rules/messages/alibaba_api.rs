@@ -1,0 +1,64 @@
+//! Answers of Alibaba Cloud that its controllers pass on, and further messages of these.
+
+use super::{ALIBABA as CCM, Message, defect};
+
+const ALB: &str = "ALB ingress controller (Alibaba Cloud)";
+const TERWAY: &str = "terway";
+const RRSA: &str = "RRSA (Alibaba Cloud)";
+
+pub(super) const MESSAGES: &[Message] = &[
+    defect(CCM, &["create public address slb is not allowed"], "2.3..2.14", "pkg/controller/service/clbv1/service_controller.go")
+        .rules(&["ali-svc-internet-forbidden"])
+        .means("a feature gate or the configuration forbids load balancers with a public address"),
+    defect(ALB, &["none certificate found for host"], "all", "alb-ingress-controller pkg/controller/ingress/reconcile/builder/albconfig_manager/cert_discovery.go")
+        .means("SSL Certificates Service has no certificate for the host"),
+    defect(ALB, &["listener is not exist in alb"], "all", "https://help.aliyun.com/zh/ack/serverless-kubernetes/user-guide/faq-about-alb-ingresses")
+        .conditions(&["ali-alb-config-unusable"])
+        .means("the AlbConfig has no listener for the port and protocol of the Ingress"),
+    defect(CCM, &["ShareSlbHaltSales"], "all", "SLB API reference, CreateLoadBalancer")
+        .conditions(&["ali-svc-annotation-value"])
+        .means("shared-performance load balancers are not sold any more: name a `spec`, or pay by consumption"),
+    defect(CCM, &["ZoneResourceLimitExceeded"], "all", "SLB API reference, CreateLoadBalancer")
+        .conditions(&["ali-svc-zone-unavailable"])
+        .means("the zone has no stock for the load balancer: name another zone"),
+    defect(CCM, &["PAY.INSUFFICIENT_BALANCE"], "all", "SLB API reference, CreateLoadBalancer")
+        .means("the account has too little balance for a new load balancer"),
+    defect(CCM, &["ListenerAlreadyExists"], "all", "SLB API reference, CreateLoadBalancerTCPListener")
+        .conditions(&["ali-load-balancer-port-shared"])
+        .means("another Service, or a person, has the port of the load balancer"),
+    defect(ALB, &["belongs to cluster:", "cant reuse alb to another cluster"], "all", "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/alb/alb.go")
+        .rules(&["ali-alb-config-not-reusable"])
+        .means("the load balancer that the AlbConfig names belongs to another cluster"),
+    defect(ALB, &["of reused alb", "is not same with cluster vpc"], "all", "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/alb/alb.go")
+        .rules(&["ali-alb-config-not-reusable"])
+        .means("the load balancer that the AlbConfig names is in another VPC"),
+    defect(ALB, &["at most one loadBalancer can find by stack tag"], "all", "kubernetes/cloud-provider-alibaba-cloud pkg/controller/ingress/reconcile/applier/alb.go")
+        .rules(&["ali-alb-duplicate"])
+        .means("two load balancers carry the tags of one AlbConfig"),
+    defect(ALB, &["initialize crd:", "the server could not find the requested resource"], "2.1..2.4", "pkg/controller/ingress/register.go")
+        .rules(&["ali-ingress-crd-version"])
+        .means("the controller creates its CustomResourceDefinition in a version that the API server does not serve"),
+    defect(CCM, &["Backoff creating route: same cidr with different providerID"], "2.0..2.14", "pkg/controller/route/manager.go")
+        .rules(&["ali-pod-cidr-shared"])
+        .means("the route to the range exists and leads to another instance: two Nodes have one podCIDR, or an old Node left it"),
+    defect(CCM, &["find loadbalancer by id error: loadbalancer id from API not match"], "2.0..2.14", "pkg/controller/service/clbv1/load_balancers.go#Find")
+        .rules(&["ali-load-balancer-unusable"])
+        .means("the load balancer that the annotation names does not exist in the region"),
+    defect(CCM, &["describe vswitch error: vsw", "not found"], "2.0..2.14", "pkg/provider/alibaba/vpc/vpc.go")
+        .rules(&["ali-svc-vswitch-unusable"])
+        .means("the vSwitch of the annotation does not exist in the region"),
+    defect(CCM, &["AddressIpVersion cannot be changed"], "2.5..2.14", "pkg/controller/service/nlbv2/loadbalancer.go")
+        .rules(&["ali-svc-sync-fails"])
+        .means("the annotation asks for another IP version than the load balancer has"),
+    defect(CCM, &["ResourceGroupId cannot be changed"], "2.5..2.14", "pkg/controller/service/nlbv2/loadbalancer.go")
+        .rules(&["ali-svc-sync-fails"])
+        .means("the annotation asks for another resource group than that of the load balancer"),
+    defect(TERWAY, &["InvalidVSwitchId.IpNotEnough"], "all", "ECS API reference, AssignPrivateIpAddresses")
+        .means("the vSwitch has no free address: add vSwitches to terway's configuration"),
+    defect(RRSA, &["AuthenticationFail.NoPermission", "AssumeRoleWithOIDC"], "all", "STS API reference, AssumeRoleWithOIDC")
+        .rules(&["ali-rrsa-refused"])
+        .means("the trust policy of the role does not admit the ServiceAccount, the issuer or the audience"),
+    defect(RRSA, &["The caller is not authorized to assume the role with the OIDC token"], "all", "STS API reference, AssumeRoleWithOIDC")
+        .rules(&["ali-rrsa-refused"])
+        .means("the trust policy of the role does not admit the ServiceAccount, the issuer or the audience"),
+];
