@@ -3,6 +3,7 @@
 
 use crate::inventory::Provider;
 use crate::kubernetes::{DocumentKind, Evidence};
+use crate::resource::ResourceKind;
 
 pub(crate) mod alibaba;
 mod alibaba_identity;
