@@ -148,6 +148,11 @@ pub(crate) fn restates_model(id: &str) -> bool {
     find(id).is_some_and(|rule| rule.restates_model)
 }
 
+/// True if a rule judges the roles of the nodes and of the cloud controller.
+pub(crate) fn judges_nodes(id: &str) -> bool {
+    find(id).is_some_and(Rule::judges_nodes)
+}
+
 /// True if a rule has findings on resources of a kind.
 pub(crate) fn is_about(id: &str, kind: ResourceKind) -> bool {
     find(id).is_some_and(|rule| rule.resources.contains(&kind))

@@ -37,6 +37,9 @@ pub(crate) struct Why {
     pub(crate) schema: &'static str,
     /// One entry for each message, in the order of the paste; equal messages are one entry.
     pub(crate) lines: Vec<LineAnswer>,
+    /// The cluster in which the rules were checked.
+    #[serde(skip)]
+    pub(crate) cluster_id: Option<String>,
     /// Number of messages beyond the most that are read.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) not_read: usize,
@@ -150,7 +153,7 @@ pub(crate) fn answer_decoded(paste: &str, decoded: &Decoded) -> Why {
             None => lines.push(found),
         }
     }
-    Why { schema: SCHEMA, lines, not_read }
+    Why { schema: SCHEMA, lines, cluster_id: None, not_read }
 }
 
 impl Why {

@@ -1,5 +1,6 @@
 //! Answers to pasted lines for a terminal.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -21,7 +22,7 @@ pub(crate) fn why(answers: &Why, options: &TableOptions, out: &mut dyn Write) ->
     let mut page = String::new();
     let (known, unknown): (Vec<&LineAnswer>, Vec<&LineAnswer>) = answers.lines.iter().partition(|line| line.known);
     for line in &known {
-        block(&mut page, line, painter, options);
+        block(&mut page, (line, answers.cluster_id.as_deref()), painter, options);
     }
     if !unknown.is_empty() {
         let noun = if known.is_empty() { "message" } else { "further message" };
@@ -42,7 +43,7 @@ pub(crate) fn why(answers: &Why, options: &TableOptions, out: &mut dyn Write) ->
     out.flush()
 }
 
-fn block(page: &mut String, line: &LineAnswer, painter: Painter, options: &TableOptions) {
+fn block(page: &mut String, (line, cluster_id): (&LineAnswer, Option<&str>), painter: Painter, options: &TableOptions) {
     let word = if line.is_defect == Some(false) { painter.good("harmless") } else { painter.bad("defect") };
     let place = if line.line == line.last_line {
         format!("line {}", line.line)
@@ -81,7 +82,7 @@ fn block(page: &mut String, line: &LineAnswer, painter: Painter, options: &Table
         let title = rules::find(rule).map_or("", |rule| rule.title);
         paragraph(page, "perhaps", &format!("{title} ({rule})"), painter, options);
     }
-    if let Some(next) = next(line) {
+    if let Some(next) = next(line, cluster_id) {
         paragraph(page, "next", &next, painter, options);
     }
     let _ = writeln!(page);
@@ -145,11 +146,12 @@ fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: 
 }
 
 /// The command that finds which of the causes it is.
-fn next(line: &LineAnswer) -> Option<String> {
+fn next(line: &LineAnswer, cluster_id: Option<&str>) -> Option<String> {
     let mut wanted = line.rules.iter().chain(&line.conditions).peekable();
     wanted.peek()?;
     let rules: Vec<String> = wanted.map(|rule| format!("--rule {rule}")).collect();
-    Some(format!("tagaudit scan --cluster-id ID {}", rules.join(" ")))
+    let id = cluster_id.map_or(Cow::Borrowed("ID"), text::shell_quote);
+    Some(format!("tagaudit scan --cluster-id {} {}", text::printable(&id), rules.join(" ")))
 }
 
 /// "1.20 to 1.36", "up to 1.33".

@@ -176,6 +176,11 @@ impl Rule {
         Self::with(Check::Aws(aws::Check::Region(check)), Subjects::Members)
     }
 
+    /// True if it judges the roles of the nodes and of the cloud controller.
+    pub(super) fn judges_nodes(&self) -> bool {
+        matches!(self.check, Check::Aws(aws::Check::Role(_)))
+    }
+
     /// A rule on each compared role.
     pub(super) const fn role(check: fn(&aws::Context<'_>, &RoleAudit<'_>) -> CheckResult) -> Self {
         Self::with(Check::Aws(aws::Check::Role(check)), Subjects::ComparedRoles)

@@ -62,7 +62,11 @@ impl Why {
     /// Adds what the rules of each known line found in an audit, the certain causes first. Rules of another cloud are not part
     /// of the audit, and are not added. `workers` are the instances that run no control plane.
     pub(crate) fn check(&mut self, report: &Report, nodes: Option<&[KubernetesNode]>, workers: &BTreeSet<&str>) {
+        self.cluster_id = Some(report.cluster_id.clone());
         for line in self.lines.iter_mut().filter(|line| line.known) {
+            if names_role_of_none(line, report) {
+                line.rules.retain(|rule| !rules::judges_nodes(rule));
+            }
             let rules = line.rules.iter().chain(&line.conditions);
             let mut checked: Vec<CheckedRule> = rules.filter_map(|rule| checked(line, rule, report, workers)).collect();
             if is_decided_otherwise(line, &checked) {
@@ -98,6 +102,13 @@ impl CheckedRule {
         self.overruled = self.findings.len();
         self.findings.clear();
     }
+}
+
+/// True if the line names a role, and neither the nodes nor the cloud controller use it.
+fn names_role_of_none(line: &LineAnswer, report: &Report) -> bool {
+    let Some(named) = line.fields.get("role") else { return false };
+    let is_used = |name: &str| report.roles.iter().any(|role| is_named(&role.role, name));
+    !report.roles.is_empty() && !texts(named).any(is_used)
 }
 
 /// True if the condition of a message is not met today: every rule that checks it passed.

@@ -5,7 +5,7 @@ use super::{NO_IDENTITY, label, reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "sa-role-arn-invalid",
-    title: "a ServiceAccount names a role by something that is not an ARN",
+    title: "a ServiceAccount names a role by something that is not the ARN of a role",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ServiceAccount],
     condition: "`eks.amazonaws.com/role-arn` of a ServiceAccount is not `arn:PARTITION:iam::ACCOUNT:role/NAME`. A name alone is judged if the webhook is known to run without `--compose-role-arn`, as on EKS. Placeholders are skipped.",
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "aws/amazon-eks-pod-identity-webhook pkg/cache/cache.go#addSA",
         "AWS STS API Reference, AssumeRoleWithWebIdentity",
     ],
-    example: "ServiceAccount kube-system/aws-load-balancer-controller names the role `lbc`, which is not an ARN",
+    example: "ServiceAccount kube-system/aws-load-balancer-controller names the role `lbc`, which is not the ARN of a role",
     ..Rule::evidence(AWS, check)
 };
 
@@ -38,7 +38,8 @@ fn is_placeholder(text: &str) -> bool {
     let is_of_arn = |one: char| one.is_ascii_alphanumeric() || ":/+=,.-_".contains(one);
     !text.chars().all(is_of_arn)
         || !text.contains(|one: char| one.is_ascii_lowercase())
-        || !account.bytes().all(|byte| byte.is_ascii_digit())
+        // Policies of AWS belong to this account.
+        || !account.bytes().all(|byte| byte.is_ascii_digit()) && account != "aws"
         || ["__", "xxx", "placeholder", "replace", "changeme", "your-", "your_", "example"]
             .iter()
             .any(|one| lower.contains(one))
@@ -57,7 +58,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             continue;
         }
         let message = format!(
-            "{} names the role `{}`, which is not an ARN",
+            "{} names the role `{}`, which is not the ARN of a role",
             label(&identity),
             text::printable(identity.role_arn)
         );
@@ -106,6 +107,15 @@ spec:
         lint::fires(&RULE, &format!("{DEFECT}{WEBHOOK}").replace(", --compose-role-arn", ""));
         lint::fires(&RULE, &DEFECT.replace("role-arn: lbc", "role-arn: 'arn:aws:iam::1111:role/lbc'"));
         lint::fires(&RULE, &DEFECT.replace("role-arn: lbc", "role-arn: 'arn:aws:iam::111122223333:user/lbc'"));
+    }
+
+    #[test]
+    fn the_arn_of_a_policy_is_none_of_a_role() {
+        for arn in
+            ["arn:aws:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy", "arn:aws:iam::123456789012:policy/x"]
+        {
+            lint::fires(&RULE, &DEFECT.replace("role-arn: lbc", &format!("role-arn: {arn}")));
+        }
     }
 
     #[test]
