@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::aws::companion_audit::AuditedCompanion;
+use crate::aws::companions::companions;
 use crate::aws::view::{ClusterView, Member};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
@@ -379,7 +380,14 @@ impl<'a> Facts<'a> {
             ModelledController::CloudProviderAws => {
                 self.audited.findings(is_about).into_iter().map(Into::into).collect()
             }
-            ModelledController::LoadBalancerController | ModelledController::CloudProviderAlibaba => Vec::new(),
+            ModelledController::LoadBalancerController => {
+                let runs = companions(self.audited.evidence).into_iter();
+                let own = runs.filter(|run| run.row.companion == Companion::LoadBalancerController);
+                let names: Vec<String> = own.map(|run| run.workload.full_name()).collect();
+                let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+                self.audited.findings_on(ResourceKind::Workload, &names)
+            }
+            ModelledController::CloudProviderAlibaba => Vec::new(),
         }
     }
 

@@ -6,8 +6,9 @@ use crate::aws::view::RegionView;
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
 use crate::rules::aws::Context;
-use crate::rules::load_balancer_subnets::{Scheme, choose_for_load_balancer_controller};
+use crate::rules::load_balancer_subnets::{MINIMUM_FREE_ADDRESSES, Scheme, choose_for_load_balancer_controller};
 use crate::rules::prelude::*;
+use crate::tags;
 
 use super::{AlbIngress, LISTS, NO_INGRESS, alb_ingresses};
 use crate::aws::ingresses::Parameters;
@@ -19,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::ClusterConfig],
     condition: "The AWS Load Balancer Controller finds subnets in fewer than two availability zones for the Application Load Balancer of an Ingress: among those that `alb.ingress.kubernetes.io/subnets` names, or otherwise among the subnets of the VPC that have the role tag for the scheme. Skipped: Ingresses with an existing load balancer, Ingresses whose class parameters were not given, clusters in several VPCs, and subnets in Local Zones or on Outposts. Controllers with the feature gate `ALBSingleSubnet` or `SubnetsClusterTagCheck` are skipped.",
     impact: "the controller creates no load balancer for the Ingress (`couldn't auto-discover subnets`)",
-    fix: "Tag subnets in two zones for load balancers of this scheme.",
+    fix: "Tag subnets in two zones for load balancers of this scheme; where they have the tag, remove what excludes them: tags of other clusters alone, or fewer than eight free addresses.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go#computeSubnetsMinimalCount",
         "kubernetes-sigs/aws-load-balancer-controller pkg/ingress/model_build_load_balancer.go#buildLoadBalancerSubnetMappings",
@@ -83,16 +84,57 @@ fn check(context: &Context<'_>) -> CheckResult {
             scheme.name(),
             text::printable(&ingress.name)
         );
-        let fix = Fix::none(format!(
-            "tag a subnet in a second zone with `{}=1`, or list the subnets in `alb.ingress.kubernetes.io/subnets`",
-            scheme.role_tag()
-        ));
+        let fix = Fix::none(fix(controller, context, (region, vpc), scheme));
         found.push(Violation::new(Severity::Error, ingress.reference(), message, fix).at(&ingress.object.head()));
     }
     if checked == 0 {
         return CheckResult::not_applicable("every Ingress has a load balancer already, or its subnets are not known");
     }
     CheckResult::counted(checked, found)
+}
+
+/// What to do: if subnets in two zones have the role tag, something else excludes them.
+fn fix(
+    controller: &CompanionRun<'_>,
+    context: &Context<'_>,
+    (region, vpc): (&RegionView<'_>, &str),
+    scheme: Scheme,
+) -> String {
+    let cluster = controller.argument("cluster-name").unwrap_or(context.cluster_id());
+    let all = region.region.subnets.iter().filter(|subnet| subnet.vpc_id == vpc);
+    let tagged: Vec<&Subnet> = all
+        .filter(|one| tags::value(&one.tags, scheme.role_tag()).is_some_and(|value| matches!(value, "" | "1")))
+        .collect();
+    let zones: BTreeSet<&str> = tagged.iter().map(|subnet| subnet.availability_zone.as_str()).collect();
+    let list = |held: &[&Subnet]| {
+        let ids: Vec<&str> = held.iter().map(|subnet| subnet.id.as_str()).collect();
+        text::list(&ids, 4)
+    };
+    let is_foreign = |subnet: &&Subnet| {
+        !tags::has_cluster_tag(&subnet.tags, cluster) && !tags::has_no_cluster_prefix_tag(&subnet.tags)
+    };
+    let is_full =
+        |subnet: &&Subnet| subnet.available_ip_address_count.is_some_and(|free| free < MINIMUM_FREE_ADDRESSES);
+    let foreign: Vec<&Subnet> = tagged.iter().copied().filter(|one| is_foreign(one)).collect();
+    let full: Vec<&Subnet> = tagged.iter().copied().filter(|one| is_full(one)).collect();
+    let mut steps = Vec::new();
+    if zones.len() > 1 && !foreign.is_empty() {
+        steps.push(format!(
+            "tag {} for the cluster `{}` too, or correct `--cluster-name` of the controller: they are tagged for other clusters alone",
+            list(&foreign),
+            text::printable(cluster)
+        ));
+    }
+    if zones.len() > 1 && !full.is_empty() {
+        steps.push(format!("free addresses in {}, or use other subnets: they have fewer than eight", list(&full)));
+    }
+    if steps.is_empty() {
+        return format!(
+            "tag a subnet in a second zone with `{}=1`, or list the subnets in `alb.ingress.kubernetes.io/subnets`",
+            scheme.role_tag()
+        );
+    }
+    steps.join("; ")
 }
 
 /// VPC of the controller: the one that it is given, or else that of the nodes.

@@ -82,8 +82,9 @@ mod tests {
     const DEFECT: &str = "
 apiVersion: v1
 kind: Node
-metadata: {name: a, labels: {eks.amazonaws.com/nodegroup: workers}}
+metadata: {name: a}
 spec: {providerID: aws:///us-east-1a/i-0a}
+status: {nodeInfo: {kubeletVersion: v1.33.1-eks-1234567}}
 ---
 apiVersion: v1
 kind: ServiceAccount
