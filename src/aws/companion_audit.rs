@@ -1,7 +1,9 @@
 //! Grants of the roles of controllers, compared with the actions that the controllers need.
 
 use crate::aws::autoscaler;
-use crate::aws::companion_requests::{RoleGrants, UnmetCall, own_tags, refused_groups, unmet_calls};
+use crate::aws::companion_requests::{
+    RefusedResource, RoleGrants, UnmetCall, own_tags, refused_groups, refused_of_v1, unmet_calls,
+};
 use crate::aws::companions::{CompanionRole, ObjectUse, companion_roles};
 use crate::aws::view::ClusterView;
 use crate::baseline;
@@ -48,6 +50,8 @@ pub(crate) struct CompanionAudit {
     pub(crate) unmet_limits: Vec<String>,
     /// Changes of Auto Scaling groups that it does not grant, with the name of the group.
     pub(crate) refused_groups: Vec<(&'static str, String)>,
+    /// What an earlier major version created and its role may not change.
+    pub(crate) refused_of_v1: Vec<RefusedResource>,
     /// Keys of the tags that the controller sets.
     pub(crate) tags: Vec<String>,
 }
@@ -112,6 +116,7 @@ fn audit(
         unmet_calls,
         unmet_limits,
         refused_groups,
+        refused_of_v1: refused_of_v1(one, &grants, view, catalogue),
         tags: own.keys().into_iter().map(str::to_owned).collect(),
     })
 }

@@ -15,6 +15,7 @@ use crate::controller::companion_requests::{
 };
 use crate::kubernetes::{Document, DocumentKind, Evidence};
 use crate::policy::{Assessment, Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
+use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAuditOptions, RoleGap};
 use crate::tags;
 use crate::tags::Tag;
@@ -371,6 +372,65 @@ pub(crate) fn refused_groups(
     let changes = managed.flat_map(|group| SCALING_ACTIONS.into_iter().map(move |action| (action, group)));
     let refused = changes.filter(|(action, group)| grants.refuses(action, &group.arn, Some(&group.tags), catalogue));
     refused.map(|(action, group)| (action, group.name.clone())).collect()
+}
+
+/// Tag of what version 1 of the AWS Load Balancer Controller created.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `docs/deploy/upgrade/migrate_v1_v2.md`.
+pub(crate) const V1_CLUSTER_TAG: &str = "ingress.k8s.aws/cluster";
+
+/// A security group or a target group of version 1 of the AWS Load Balancer Controller that version 2 may not change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RefusedResource {
+    pub(crate) action: &'static str,
+    pub(crate) kind: ResourceKind,
+    /// Id or name.
+    pub(crate) id: String,
+}
+
+/// What version 1 of the AWS Load Balancer Controller created for the cluster and the role of version 2 may not change: the
+/// published policies ask for another tag.
+pub(crate) fn refused_of_v1(
+    one: &CompanionRole<'_>,
+    grants: &RoleGrants,
+    view: &ClusterView<'_>,
+    catalogue: &Catalogue,
+) -> Vec<RefusedResource> {
+    let is_second = one.run.version.is_some_and(|version| version >= ControllerVersion::new(2, 0, 0));
+    let Some(cluster) = one.run.argument("cluster-name").filter(|name| !name.is_empty() && is_second) else {
+        return Vec::new();
+    };
+    if one.run.row.companion != Companion::LoadBalancerController {
+        return Vec::new();
+    }
+    let is_of_v1 = |held: &[Tag]| {
+        tags::value(held, V1_CLUSTER_TAG) == Some(cluster) && tags::value(held, tags::LBC_CLUSTER_TAG).is_none()
+    };
+    let refused = |action: &'static str, arn: &str, held: &[Tag]| {
+        is_of_v1(held)
+            && !grants.refuses_everywhere(action, catalogue)
+            && grants.refuses(action, arn, Some(held), catalogue)
+    };
+    let mut found = Vec::new();
+    for region in view.regions.iter().map(|region| region.region) {
+        for group in &region.security_groups {
+            const ACTION: &str = "ec2:DeleteSecurityGroup";
+            let arn = format!(
+                "arn:{}:ec2:{}:{}:security-group/{}",
+                one.account.partition, region.name, one.account.account_id, group.id
+            );
+            if refused(ACTION, &arn, &group.tags) {
+                found.push(RefusedResource { action: ACTION, kind: ResourceKind::SecurityGroup, id: group.id.clone() });
+            }
+        }
+        for group in region.load_balancing.iter().flat_map(|read| &read.target_groups) {
+            const ACTION: &str = "elasticloadbalancing:ModifyTargetGroup";
+            let held = group.tags.as_deref().unwrap_or_default();
+            if refused(ACTION, &group.arn, held) {
+                found.push(RefusedResource { action: ACTION, kind: ResourceKind::TargetGroup, id: group.name.clone() });
+            }
+        }
+    }
+    found
 }
 
 /// Actions by which the autoscaler changes a group.

@@ -40,6 +40,7 @@ mod lbc_cluster_name_argument;
 mod lbc_cluster_name_missing;
 mod lbc_gate_unknown;
 mod lbc_installed_twice;
+mod lbc_v1_resource;
 mod lbc_vpc_mismatch;
 mod lbc_vpc_unknown;
 mod lbc_webhook_left;

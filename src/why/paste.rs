@@ -145,7 +145,8 @@ static HAS_LOGGER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Names of controllers, and reasons of their events.
 static OF_CONTROLLER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(concat!(
-        r"(?i)csi\.aws\.com|karpenter|cloud-controller|load-balancer-controller|aws-node|external-dns|ipamd|\bkubelet\b|",
+        r"(?i)csi\.aws\.com|karpenter|cluster-api-provider-aws|capa-controller|cloud-controller|load-balancer-controller|aws-node|external-dns|ipamd|\bkubelet\b|",
+        r"failed to create or get machine|create machine at cloudprovider|security groups to load balancer|classic load balancer|",
         r"SyncLoadBalancerFailed|FailedToCreateRoute|service-controller|attachdetach-controller|FailedDeployModel|FailedBuildModel|Reconciler error"
     ))
 });

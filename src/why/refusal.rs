@@ -41,6 +41,8 @@ pub(super) struct Refusal {
     pub(super) is_of_person: bool,
     /// True if it was refused to a user of IAM.
     is_of_user: bool,
+    /// True if a controller that makes machines wrote it: its credentials are none of the nodes'.
+    is_of_machines: bool,
     /// True if no known controller makes the call, or another program has the code.
     is_of_others: bool,
     pub(super) cloud: Cloud,
@@ -147,6 +149,17 @@ const CALLERS: [(&str, &str); 17] = [
     ("failed to generate aws ec2 instance types", "ec2:DescribeInstanceTypes"),
 ];
 
+/// Words of the controllers that make machines.
+/// Sources: kubernetes-sigs/cluster-api-provider-aws `pkg/cloud/services/ec2`, `pkg/cloud/services/elb`; kubermatic/machine-controller
+/// `pkg/controller/machine`.
+const OF_MACHINES: [&str; 5] = [
+    "cluster-api-provider-aws",
+    "capa-controller",
+    "failed to create or get machine",
+    "create machine at cloudprovider",
+    "failed to apply security groups to load balancer",
+];
+
 /// The refusal that a text reports.
 pub(super) fn refusal(text: &str) -> Option<Refusal> {
     let lower = text.to_lowercase();
@@ -162,6 +175,7 @@ pub(super) fn refusal(text: &str) -> Option<Refusal> {
             by: RefusedBy::Unstated,
             is_of_person: false,
             is_of_user: false,
+            is_of_machines: false,
             is_of_others: match api {
                 Some(api) => products(api).is_empty(),
                 // Other programs have codes of these names.
@@ -219,6 +233,7 @@ pub(super) fn refusal(text: &str) -> Option<Refusal> {
         by: refused_by(&compact),
         is_of_person: lower.contains("an error occurred ("),
         is_of_user: lower.contains(":user/"),
+        is_of_machines: OF_MACHINES.iter().any(|words| lower.contains(words)),
         is_of_others: false,
         cloud: Cloud::Aws,
     })
@@ -251,7 +266,7 @@ impl Refusal {
             Cloud::Alibaba => !self.is_of_others || is_of_controller,
             // People and pipelines have the same rights refused.
             Cloud::Aws if self.is_of_user && !is_of_controller => self.is_of_person,
-            Cloud::Aws if service == "iam" => OF_IAM.iter().any(|part| action.contains(part)),
+            Cloud::Aws if service == "iam" => is_of_controller || OF_IAM.iter().any(|part| action.contains(part)),
             Cloud::Aws if is_of_controller => {
                 OF_CONTROLLERS.contains(&service) || OF_CONTROLLERS_TOO.contains(&service)
             }
@@ -263,7 +278,8 @@ impl Refusal {
     pub(super) fn rules(&self) -> &'static [&'static str] {
         match (self.cloud, self.by) {
             (Cloud::Alibaba, _) => refusals::RAM,
-            (Cloud::Aws, _) if self.is_of_person => &[],
+            // The rules judge roles.
+            (Cloud::Aws, _) if self.is_of_person || self.is_of_user || self.is_of_machines => &[],
             (Cloud::Aws, RefusedBy::NothingAllows) => refusals::NOTHING_ALLOWS,
             (Cloud::Aws, RefusedBy::Unstated) => refusals::UNSTATED,
             (
@@ -287,6 +303,15 @@ impl Refusal {
     pub(super) fn meaning(&self) -> &'static str {
         match (self.cloud, self.by) {
             (Cloud::Alibaba, _) => "no RAM policy of the caller allows the call, or one denies it",
+            (Cloud::Aws, RefusedBy::NothingAllows) if self.is_of_user => {
+                "no policy of the user, whose keys the controller has, allows the action on this resource"
+            }
+            (Cloud::Aws, RefusedBy::Unstated) if self.is_of_user => {
+                "the user whose keys the controller has may not make the call: its policies do not allow it on this resource, or one denies it"
+            }
+            (Cloud::Aws, RefusedBy::Unstated) if self.is_of_machines => {
+                "the credentials of the controller that makes machines do not allow the call, or a policy denies it: the role or the user that it was given, not those of the nodes"
+            }
             (Cloud::Aws, RefusedBy::NothingAllows) => "no policy of the role allows the action on this resource",
             (Cloud::Aws, RefusedBy::ExplicitDeny) => {
                 "a statement denies the action: allowing it elsewhere changes nothing"
@@ -363,6 +388,19 @@ fn refused_by(compact: &str) -> RefusedBy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn users_and_controllers_of_machines_are_no_roles_of_nodes() {
+        let of = |text: &str| refusal(text).map(|one| (one.rules().is_empty(), one.meaning())).unwrap();
+        let user = of(
+            "AccessDenied: User: arn:aws:iam::111122223333:user/capa is not authorized to perform: ec2:RunInstances because no identity-based policy allows the ec2:RunInstances action",
+        );
+        assert!(user.0 && user.1.contains("the user, whose keys"), "{user:?}");
+        let machine = of(
+            "failed to create or get machine: UnauthorizedOperation: You are not authorized to perform this operation.",
+        );
+        assert!(machine.0 && machine.1.contains("makes machines"), "{machine:?}");
+    }
 
     #[test]
     fn every_expression_is_valid() {

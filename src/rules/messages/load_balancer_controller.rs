@@ -28,6 +28,8 @@ pub(super) const MESSAGES: &[Message] = &[
             "subnet-foreign-cluster-tag",
             "lbc-cluster-name-mismatch",
             "svc-subnets-unresolved",
+            "ingress-zones-too-few",
+            "lbc-cluster-name-argument",
         ])
         .means("no subnet has the role tag for the scheme, or none of those is usable"),
     // The counts decide.
