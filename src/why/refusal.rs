@@ -33,6 +33,7 @@ pub(super) enum RefusedBy {
 
 /// A refused call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about the caller")]
 pub(super) struct Refusal {
     /// `service:Action`; absent if the line does not show it.
     pub(super) action: Option<String>,
