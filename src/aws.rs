@@ -5,6 +5,7 @@
 pub(crate) mod autoscaler;
 pub(crate) mod clusters;
 pub(crate) mod companion_audit;
+mod companion_needs;
 pub(crate) mod companion_requests;
 pub(crate) mod companions;
 pub(crate) mod fleet;

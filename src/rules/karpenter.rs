@@ -21,6 +21,7 @@ mod karpenter_queue_not_granted;
 mod karpenter_role_missing;
 mod karpenter_role_not_passable;
 mod karpenter_selector_empty;
+mod karpenter_selector_vpcs;
 
 /// Lists that these rules use.
 const LISTS: &[List] = &[List::Ec2NodeClasses, List::NodePools];

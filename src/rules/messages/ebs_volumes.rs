@@ -28,10 +28,10 @@ pub(super) const MESSAGES: &[Message] = &[
     .means("the driver reaches neither the metadata service nor the Node in Kubernetes"),
     defect(EBS, &["Could not parse invalid iops"], "1.5..1.64", "pkg/driver/controller.go#CreateVolume")
         .rules(&["storageclass-parameter-unknown"])
-        .means("`iops` of the StorageClass is no number"),
+        .means("`iops` of the StorageClass is not a number"),
     defect(EBS, &["Could not parse invalid throughput"], "1.5..1.64", "pkg/driver/controller.go#CreateVolume")
         .rules(&["storageclass-parameter-unknown"])
-        .means("`throughput` of the StorageClass is no number"),
+        .means("`throughput` of the StorageClass is not a number"),
     defect(EBS, &["AttachVolume.Attach failed", "code = NotFound desc = Volume", "not found"], "0.4..1.64", "pkg/driver/controller.go#ControllerPublishVolume")
         .means("the volume was deleted, or is in another account or region"),
     defect(EBS, &["Failed to find device path"], "0.4..1.64", "pkg/driver/node.go#NodeStageVolume")

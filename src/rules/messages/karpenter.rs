@@ -62,7 +62,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "0.4..1.14",
         "pkg/providers/instance/instance.go",
     )
-    .conditions(&["karpenter-selector-empty"])
+    .rules(&["karpenter-selector-vpcs"])
     .means("the selectors of the EC2NodeClass find a security group and a subnet of different VPCs"),
     defect(
         KARPENTER,
