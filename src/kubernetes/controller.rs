@@ -426,6 +426,7 @@ pub(super) fn from_values(
         environment: Vec::new(),
         has_keys: false,
         key_secret: None,
+        optional_key_secret: None,
         has_hidden_credentials: false,
         web_identity: None,
         pull_secrets: Vec::new(),

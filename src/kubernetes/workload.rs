@@ -13,8 +13,8 @@ mod environment;
 
 pub(super) use environment::{CREDENTIAL_ANNOTATIONS, is_checked_variable, is_public_variable};
 use environment::{
-    credential_variables, credentials, has_hidden_credentials, has_keys, key_secret, mounted_identity, settings,
-    variables,
+    credential_variables, credentials, has_hidden_credentials, has_keys, key_secret, mounted_identity,
+    optional_key_secret, settings, variables,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +91,8 @@ pub struct Workload {
     pub has_keys: bool,
     /// Name of the Secret with the access key of its environment, of either cloud.
     pub key_secret: Option<String>,
+    /// Name of a Secret that need not exist, which would hold an access key of AWS.
+    pub optional_key_secret: Option<String>,
     /// True if credentials may come from what is not visible: whole Secrets as environment, configuration files.
     pub has_hidden_credentials: bool,
     /// Role that its containers assume by a token which the pod mounts itself.
@@ -366,6 +368,7 @@ impl Workload {
             credentials: credentials(kind, object, pod),
             has_keys: has_keys(pod),
             key_secret: key_secret(pod),
+            optional_key_secret: optional_key_secret(pod),
             has_hidden_credentials: has_hidden_credentials(pod),
             web_identity: mounted_identity(pod),
             pull_secrets: pod

@@ -157,12 +157,32 @@ pub(super) fn settings(container: Object<'_>) -> BTreeMap<&'static str, String> 
     known.collect()
 }
 
+/// Name of a Secret that need not exist, from which a container would take an access key of AWS: the charts of the CSI drivers
+/// name one.
+/// Source: kubernetes-sigs/aws-ebs-csi-driver `charts/aws-ebs-csi-driver/templates/controller.yaml` (`aws-secret`).
+pub(super) fn optional_key_secret(pod: Object<'_>) -> Option<String> {
+    let mut variables = pod.items(&["containers"]).flat_map(|container| container.items(&["env"]));
+    let found = variables.find(|one| one.text(&["name"]) == Some("AWS_ACCESS_KEY_ID") && is_optional_key(*one))?;
+    found.text(&["valueFrom", "secretKeyRef", "name"]).filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// True for an access key of AWS from a Secret that need not exist.
+fn is_optional_key(variable: Object<'_>) -> bool {
+    let is_key = matches!(variable.text(&["name"]), Some("AWS_ACCESS_KEY_ID" | "AWS_SECRET_ACCESS_KEY"));
+    is_key && variable.switch(&["valueFrom", "secretKeyRef", "optional"]) == Some(true)
+}
+
 /// Sources of cloud credentials of the containers of a pod.
 pub(super) fn credentials(kind: WorkloadKind, object: Object<'_>, pod: Object<'_>) -> Vec<&'static str> {
     let metadata: &[&str] = if kind == WorkloadKind::Pod { &["metadata"] } else { &["spec", "template", "metadata"] };
     let annotations = object.at(&[metadata, &["annotations"]].concat());
     let is_annotated = |name: &&&str| annotations.is_some_and(|all| all.at(&[**name]).is_some());
-    let variables: Vec<&str> = variables(pod).collect();
+    let optional: Vec<&str> = pod
+        .items(&["containers"])
+        .flat_map(|container| container.items(&["env"]).filter(|one| is_optional_key(*one)))
+        .filter_map(|one| one.text(&["name"]))
+        .collect();
+    let variables: Vec<&str> = variables(pod).filter(|name| !optional.contains(name)).collect();
     let known = CREDENTIAL_VARIABLES.iter().filter(|name| variables.contains(name));
     known.chain(CREDENTIAL_ANNOTATIONS.iter().filter(is_annotated)).copied().collect()
 }

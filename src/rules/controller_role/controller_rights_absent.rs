@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a controller has neither a role nor rights through its nodes",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "The running Pods of a controller have no credentials: neither a role nor a token by a ServiceAccount or EKS Pod Identity, nor keys. And no role of the nodes grants any change that the controller makes. The Pods must be given.",
+    condition: "The running Pods of a controller have no credentials: neither a role nor a token by a ServiceAccount or EKS Pod Identity, nor keys (a Secret that need not exist, as the charts of the CSI drivers name one, is stated). And no role of the nodes grants any change that the controller makes. The Pods must be given.",
     impact: "every call of the controller fails with AccessDenied",
     fix: "Annotate its ServiceAccount with the role whose trust policy admits it; without such a role, create one with the policy that the project publishes.",
     sources: &[
@@ -32,8 +32,11 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         let example = run.row.hallmarks.first().copied().unwrap_or_default();
         let names: Vec<String> = rights.roles.iter().map(|name| format!("`{}`", text::printable(name))).collect();
+        let unless = run.workload.optional_key_secret.as_ref().map_or(String::new(), |secret| {
+            format!(", unless the optional Secret `{}` exists and has an access key", text::printable(secret))
+        });
         let message = format!(
-            "has no role, and the node roles ({}) grant none of its write actions, such as {example}",
+            "has no role, and the node roles ({}) grant none of its write actions, such as {example}{unless}",
             text::list(&names, 3),
         );
         Some(workload_violation(run, Severity::Warning, &message, fix(context, run)))
