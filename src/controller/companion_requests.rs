@@ -48,7 +48,7 @@ const fn changes(action: &'static str, resources: &'static [&'static str]) -> Re
     RequestShape { tagged: TagLocation::Resource, ..creates(action, resources) }
 }
 
-/// A call that needs a right on a resource of something else, beside that on what it creates.
+/// A call that also needs a right on a resource that something else created.
 const fn uses(action: &'static str, resources: &'static [&'static str]) -> RequestShape {
     RequestShape { tagged: TagLocation::Foreign, ..creates(action, resources) }
 }
