@@ -106,10 +106,12 @@ pub(crate) fn launched_alone<'a>(region: &'a RegionView<'_>) -> impl Iterator<It
     region.members.iter().filter(|one| one.auto_scaling_group().is_none())
 }
 
-/// True if subnets of a cluster are in a region, and none of its nodes: the next instance is the first.
+/// True if the network of a cluster is in a region, and none of its nodes: the next instance is the first.
 pub(crate) fn awaits_first_instance(region: &RegionView<'_>, cluster_id: &str) -> bool {
-    let mut subnets = region.region.subnets.iter();
-    region.members.is_empty() && subnets.any(|subnet| tags::has_cluster_tag(&subnet.tags, cluster_id))
+    let Region { subnets, vpcs, security_groups, .. } = region.region;
+    let of_network = subnets.iter().map(|one| &one.tags).chain(vpcs.iter().map(|one| &one.tags));
+    let mut all = of_network.chain(security_groups.iter().map(|one| &one.tags));
+    region.members.is_empty() && all.any(|held| tags::has_cluster_tag(held, cluster_id))
 }
 
 /// What is to be read of the launches of a region, beyond the lists.

@@ -125,7 +125,8 @@ impl LocalPods<'_> {
     /// True for a target on a Node that certainly has no ready Pod: kube-proxy answers its health check with 503.
     /// Source: kubernetes/kubernetes `pkg/proxy/healthcheck/service_health.go#ServeHTTP`.
     fn is_by_design(&self, target: &TargetHealth) -> bool {
-        !target.is_healthy() && self.instances.as_ref().is_some_and(|held| !held.contains(target.id.as_str()))
+        matches!(target.state.as_str(), "unhealthy" | "OutOfService")
+            && self.instances.as_ref().is_some_and(|held| !held.contains(target.id.as_str()))
     }
 }
 
@@ -156,8 +157,9 @@ fn healthy(link: Link, states: &[&TargetHealth], local: Option<&LocalPods<'_>>) 
         link = link.fact(one.clone());
     }
     if by_design > 0 {
+        let verb = if by_design == 1 { "fails" } else { "fail" };
         link = link.fact(format!(
-            "{} fail the health check by design: `externalTrafficPolicy: Local`, and no ready Pod of the Service on the Node",
+            "{} {verb} the health check by design: `externalTrafficPolicy: Local`, and no ready Pod of the Service on the Node",
             text::count(by_design, "target")
         ));
     }

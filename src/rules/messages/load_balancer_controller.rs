@@ -20,6 +20,8 @@ pub(super) const MESSAGES: &[Message] = &[
             "subnet-foreign-cluster-tag",
             "lbc-cluster-name-mismatch",
             "subnet-role-tag-value",
+            "ingress-zones-too-few",
+            "lbc-cluster-name-argument",
         ])
         .means("no subnet has the role tag for the scheme, or all are tagged for other clusters"),
     defect(LBC, &["unable to resolve at least one subnet"], "2.0..3.5", "pkg/networking/subnet_resolver.go")
@@ -40,7 +42,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/networking/subnet_resolver.go#chooseAndValidateSubnetsPerAZ",
     )
     .unless(&[": 0 are tagged for other clusters"])
-    .rules(&["subnet-foreign-cluster-tag", "lbc-cluster-name-mismatch"])
+    .rules(&["subnet-foreign-cluster-tag", "lbc-cluster-name-mismatch", "lbc-cluster-name-argument"])
     .means("subnets that have the role tag are tagged for other clusters: the line counts them"),
     defect(
         LBC,
@@ -61,7 +63,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "2.13..3.5",
         "pkg/networking/subnet_resolver.go#chooseAndValidateSubnetsPerAZ",
     )
-    .rules(&["subnet-role-tag-missing", "subnet-role-tag-value", "lbc-vpc-mismatch"])
+    .rules(&["subnet-role-tag-missing", "subnet-role-tag-value", "lbc-vpc-mismatch", "ingress-zones-too-few"])
     .means("no subnet of the VPC has the role tag for the scheme"),
     defect(
         LBC,

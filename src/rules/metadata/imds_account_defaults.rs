@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "warning; info if none of these nodes exposes its tags, or if there are none: their launches may set the option",
     ),
     resources: &[ResourceKind::Cluster],
-    condition: "`InstanceMetadataTags` is `enabled` in the defaults of the account for the metadata service, and nodes of the cluster are neither in an Auto Scaling group nor launched by Karpenter, which sets the option from 1.1.0 on; or the cluster has subnets in the region and neither nodes nor groups that launch them. Launches of Auto Scaling groups are checked by `asg-cannot-launch`.",
+    condition: "`InstanceMetadataTags` is `enabled` in the defaults of the account for the metadata service, and nodes of the cluster are neither in an Auto Scaling group nor launched by Karpenter, which sets the option from 1.1.0 on; or a VPC, subnet or security group is tagged for the cluster in the region, which has neither nodes nor groups that launch them. Launches of Auto Scaling groups are checked by `asg-cannot-launch`.",
     impact: "tag keys cannot contain a slash then: a launch with the cluster tag that does not set the option ends with `is not a valid tag key`, and one without the tag cannot get it later",
     fix: "Set `InstanceMetadataTags=disabled` in the defaults of the account, or in every launch of a node.",
     sources: &[
@@ -51,7 +51,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let id = context.cluster_id();
     let launches_none = || groups_of_cluster(region, id).is_some_and(|groups| groups.is_empty());
     if nodes.is_empty() && !(awaits_first_instance(region, id) && launches_none()) {
-        return CheckResult::not_applicable("all nodes are in Auto Scaling groups, or Karpenter launched them");
+        let why = "no node was launched outside Auto Scaling groups by what leaves the option to the account";
+        return CheckResult::not_applicable(why);
     }
     let Some(defaults) = &region.region.metadata_defaults else {
         return CheckResult::not_applicable("the defaults of the account for the metadata service were not read");

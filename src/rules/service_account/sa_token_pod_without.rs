@@ -39,7 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     for identity in identities.iter().filter(|identity| identity.workload.is_none()) {
         let pods = evidence.workloads.iter().filter(|pod| {
             pod.kind == WorkloadKind::Pod
-                && !pod.uid.is_empty()
+                && (!pod.uid.is_empty() || pod.is_owned)
                 && !pod.is_static
                 && pod.namespace == identity.namespace
                 && pod.service_account == identity.service_account
@@ -124,5 +124,7 @@ spec:
     fn does_not_apply() {
         lint::does_not_apply(&RULE, &DEFECT.replace("serviceAccountName: app", "serviceAccountName: other"));
         lint::does_not_apply(&RULE, &DEFECT.replace("uid: a-b", "labels: {}"));
+        let owned = DEFECT.replace("uid: a-b", "ownerReferences: [{kind: ReplicaSet, name: app}]");
+        lint::fires(&RULE, &owned);
     }
 }
