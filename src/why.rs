@@ -170,8 +170,10 @@ fn answers(record: &Record, decoded: &Decoded) -> Vec<LineAnswer> {
         Some((record, here)) => LineAnswer { here, ..answer_record(&record) },
         None => answer_record(record),
     };
+    // A refusal that is not in a table may be a part of the message around it.
     let differ = |found: &[LineAnswer]| {
-        let known: BTreeSet<_> = found.iter().filter(|one| one.known).map(|one| (one.source, one.meaning)).collect();
+        let own = found.iter().filter(|one| one.known && one.source.is_some());
+        let known: BTreeSet<_> = own.map(|one| (one.source, one.meaning)).collect();
         known.len() > 1
     };
     let by_line: Vec<LineAnswer> = record.by_line().iter().map(answer).collect();
@@ -365,6 +367,24 @@ Multiple tagged security groups found for instance i-0a; ensure only the k8s sec
         assert!(!answer("Error: creating Subnet: InvalidSubnet.Range, with aws_subnet.a").is_known());
     }
 
+    /// A refusal may be a part of the message around it, on a line that is wrapped.
+    #[test]
+    fn a_refusal_in_a_wrapped_message_is_no_message_of_its_own() {
+        let text = "could not find any suitable subnets for creating the ELB\n\ncaused by: AccessDenied: User: arn:aws:sts::111122223333:assumed-role/cp/i-0a is not authorized to perform: ec2:DescribeSubnets";
+        assert_eq!(answer(text).lines.len(), 1);
+    }
+
+    /// A route table, whose holders are not in an inventory, and messages of other programs with the same words.
+    #[test]
+    fn what_cannot_be_deleted_is_told_apart() {
+        let meaning = |line: &str| answer(line).lines[0].meaning.unwrap_or_default();
+        let table = "api error DependencyViolation: The routeTable 'rtb-0a' has dependencies and cannot be deleted.";
+        assert!(meaning(table).starts_with("something is still attached"), "{}", meaning(table));
+        let vpc = "api error DependencyViolation: The vpc 'vpc-0a' has dependencies and cannot be deleted.";
+        assert!(meaning(vpc).contains("still in the VPC"), "{}", meaning(vpc));
+        assert!(!answer("ERROR: cannot drop table a because it has a dependent object").is_known());
+    }
+
     /// A message states that a call failed; the clause of the refusal states why.
     #[test]
     fn the_policy_that_refused_counts_more_than_the_message() {
@@ -437,6 +457,10 @@ Multiple tagged security groups found for instance i-0a; ensure only the k8s sec
             "E0917 11:02:04.120034       1 controller.go:302] error processing service web/front (retrying with exponential backoff): failed to ensure load balancer: error",
             "",
             // The same words, of programs of other fields.
+            "Readiness probe failed: timeout: failed to connect service \"10.0.0.7:50051\" within 1s",
+            "rds: ZoneResourceLimitExceeded: the zone has no stock",
+            "ecs RunInstances: InvalidVSwitchId.IpNotEnough",
+            "controller-runtime of our operator: Operation cannot be fulfilled on services \"a\": the object has been modified",
             r#"E0101 12:00:00.000000 1204 kuberuntime_image.go:55] "Failed to pull image" err="Head \"https://registry.aliyuncs.com/v2/a/b/manifests/3.9\": dial tcp 120.55.105.209:443: i/o timeout""#,
             r#"E0601 12:00:00.000000 1 controller.go:329] "Reconciler error" err="api error Throttling: Rate exceeded" controller="awsmachine" controllerGroup="infrastructure.cluster.x-k8s.io""#,
             r#"ERROR Reconciler error {"controller": "dbinstance", "namespace": "x", "error": "operation error RDS: api error Throttling: Rate exceeded"}"#,

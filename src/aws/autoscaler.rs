@@ -142,7 +142,7 @@ const EKS_NODE_GROUP: &str = "eks:nodegroup-name";
 const ASKS_EKS: ControllerVersion = ControllerVersion::new(1, 24, 0);
 
 /// Labels that the autoscaler writes by the instance type and the zone of a group, and their names of old.
-const GENERATED: [&str; 11] = [
+const GENERATED: [&str; 12] = [
     "kubernetes.io/arch",
     "kubernetes.io/os",
     "kubernetes.io/hostname",
@@ -154,6 +154,7 @@ const GENERATED: [&str; 11] = [
     "beta.kubernetes.io/os",
     "beta.kubernetes.io/instance-type",
     "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
 ];
 
 /// What an autoscaler expects of a label of a node that does not exist.
@@ -183,6 +184,12 @@ impl<'e> Autoscaling<'e> {
     /// True if an autoscaler that was given scales groups that are known.
     pub(crate) fn is_known(&self) -> bool {
         !self.runs.is_empty() && !self.has_unknown
+    }
+
+    /// True if an autoscaler that was given selects groups by a tag with this key.
+    pub(crate) fn selects_by(&self, key: &str) -> bool {
+        let mut selectors = self.runs.iter().flat_map(discoveries);
+        selectors.any(|one| one.tags.iter().any(|(asked, _)| *asked == key))
     }
 
     /// True if an autoscaler manages a group: the arguments of those that were given decide, or else the tag that the

@@ -67,8 +67,6 @@ impl CompanionRun<'_> {
                     Trigger::Certificates => objects.has_certificates,
                     Trigger::Tls => objects.has_tls,
                     Trigger::TagDiscovery => !autoscaler::discoveries(self).is_empty(),
-                    Trigger::TemplateAtZero => autoscaler::groups_at_zero(self, view)
-                        .any(|group| group.launch.as_ref().is_some_and(|launch| !launch.templates.is_empty())),
                     Trigger::EksGroupAtZero => autoscaler::groups_at_zero(self, view).any(autoscaler::is_of_eks),
                     Trigger::AnyWebAcl => objects.exists && !is_isolated(view) && !is_off("enable-wafv2"),
                 }

@@ -162,6 +162,10 @@ impl ControllerTags {
         ] {
             self.set(key, None);
         }
+        // The tags of `AWSNodeTemplate` objects are not read.
+        if run.version.is_none_or(|version| version < ControllerVersion::new(0, 32, 0)) {
+            self.reserved_prefixes.clear();
+        }
         let classes = evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(Document::object);
         self.additions =
             classes.flat_map(|class| class.members(&["spec", "tags"])).map(|(key, _)| key.value.clone()).collect();
@@ -298,8 +302,11 @@ impl RoleGrants {
 
     /// The answer for a call, with what is known of its tags.
     pub(crate) fn assess(&self, call: &TaggedCall<'_>, catalogue: &Catalogue) -> Assessment {
+        self.assess_in(self.environment.clone(), call, catalogue)
+    }
+
+    fn assess_in(&self, mut request: Environment, call: &TaggedCall<'_>, catalogue: &Catalogue) -> Assessment {
         let service = call.action.split(':').next().unwrap_or_default();
-        let mut request = self.environment.clone();
         if let Some(creation) = call.creation {
             request.context.insert(&format!("{service}:CreateAction"), ContextValue::One(creation.to_owned()));
         }
@@ -346,7 +353,13 @@ impl RoleGrants {
         let (request, resource) = (CallTags::unknown(), tags.map_or_else(CallTags::unknown, all));
         let resources = [arn.to_owned()];
         let call = TaggedCall { action, resources: &resources, creation: None, request: &request, resource: &resource };
-        let answer = self.assess(&call, catalogue);
+        let mut environment = self.environment.clone();
+        if tags.is_some() {
+            // The resource exists.
+            let service = action.split(':').next().unwrap_or_default();
+            environment.absent.push(format!("{service}:createaction"));
+        }
+        let answer = self.assess_in(environment, &call, catalogue);
         matches!(answer.verdict, Verdict::Missing | Verdict::Denied).then_some(answer)
     }
 
@@ -413,17 +426,22 @@ pub(crate) fn refused_of_v1(
     let mut found = Vec::new();
     for region in view.regions.iter().map(|region| region.region) {
         for group in &region.security_groups {
-            const ACTION: &str = "ec2:DeleteSecurityGroup";
+            // With the first right the controller tags the group as its own, and may delete it then.
+            const ACTIONS: [&str; 2] = ["ec2:CreateTags", "ec2:DeleteSecurityGroup"];
             let arn = format!(
                 "arn:{}:ec2:{}:{}:security-group/{}",
                 one.account.partition, region.name, one.account.account_id, group.id
             );
-            if refused(ACTION, &arn, &group.tags) {
-                found.push(RefusedResource { action: ACTION, kind: ResourceKind::SecurityGroup, id: group.id.clone() });
+            if ACTIONS.into_iter().all(|action| refused(action, &arn, &group.tags)) {
+                found.extend(ACTIONS.map(|action| RefusedResource {
+                    action,
+                    kind: ResourceKind::SecurityGroup,
+                    id: group.id.clone(),
+                }));
             }
         }
         for group in region.load_balancing.iter().flat_map(|read| &read.target_groups) {
-            const ACTION: &str = "elasticloadbalancing:ModifyTargetGroup";
+            const ACTION: &str = "elasticloadbalancing:DeleteTargetGroup";
             let held = group.tags.as_deref().unwrap_or_default();
             if refused(ACTION, &group.arn, held) {
                 found.push(RefusedResource { action: ACTION, kind: ResourceKind::TargetGroup, id: group.name.clone() });

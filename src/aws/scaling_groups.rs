@@ -91,8 +91,8 @@ pub(crate) fn groups_of_cluster<'a>(region: &'a RegionView<'a>, cluster_id: &str
         };
         // A bastion has the tag of the cluster too; nodes share an instance profile.
         let is_of_nodes = || {
-            // Before the first launch there is no node to compare with.
-            region.members.is_empty()
+            // Before the first launch there is no node to compare with; kOps tags the group of its bastions.
+            region.members.is_empty() && tags::value(&group.tags, "k8s.io/role/bastion").is_none()
                 || one.known().filter_map(NextInstance::profile_name).any(|name| profiles.contains(name))
         };
         let is_tagged = || is_ours(&group.tags) || one.known().any(|next| is_ours(&next.tags));

@@ -71,8 +71,6 @@ pub(crate) enum Trigger {
     Tls,
     /// The autoscaler selects its groups by tags.
     TagDiscovery,
-    /// A group that the autoscaler manages has a launch template and no instance.
-    TemplateAtZero,
     /// A managed node group of EKS that the autoscaler manages has no instance.
     EksGroupAtZero,
     /// There is an Ingress, and `--enable-wafv2` is not off: its web ACL is read whether it names one or not.
@@ -235,13 +233,12 @@ const CLUSTER_AUTOSCALER: &[NeededAction] = &[
     always("autoscaling:SetDesiredCapacity"),
     always("autoscaling:TerminateInstanceInAutoScalingGroup"),
     // Sources: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/aws_wrapper.go` by tags:
-    // `getAutoscalingGroupsByTags`, `getLaunchTemplateData`, `getManagedNodegroupInfo`.
+    // `getAutoscalingGroupsByTags`, `getManagedNodegroupInfo`.
     NeededAction {
         trigger: Trigger::TagDiscovery,
-        until: Some(ControllerVersion::new(1, 25, 0)),
+        until: Some(ControllerVersion::new(1, 24, 1)),
         ..always("autoscaling:DescribeTags")
     },
-    NeededAction { trigger: Trigger::TemplateAtZero, ..since("ec2:DescribeLaunchTemplateVersions", (1, 12, 0)) },
     NeededAction { trigger: Trigger::EksGroupAtZero, ..since("eks:DescribeNodegroup", (1, 24, 0)) },
 ];
 

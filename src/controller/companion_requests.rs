@@ -113,8 +113,6 @@ const KARPENTER: &[RequestShape] = &[
     creates("ec2:RunInstances", VOLUMES),
     changes("ec2:RunInstances", LAUNCH_TEMPLATES),
     uses("ec2:RunInstances", &["image/*"]),
-    uses("ec2:RunInstances", &["subnet/*"]),
-    uses("ec2:RunInstances", SECURITY_GROUPS),
     changes("ec2:TerminateInstances", &["instance/*"]),
 ];
 

@@ -408,9 +408,12 @@ fn status(kind: WorkloadKind, object: Object<'_>) -> Option<WorkloadStatus> {
             let containers =
                 ["initContainerStatuses", "containerStatuses"].into_iter().flat_map(|key| status.items(&[key]));
             let waiting = containers.filter_map(|one| one.text(&["state", "waiting", "reason"]).map(str::to_owned));
-            let refused = status
-                .items(&["conditions"])
-                .find(|one| one.text(&["type"]) == Some("PodScheduled") && one.text(&["status"]) == Some("False"));
+            // A Pod with scheduling gates is not tried yet.
+            let refused = status.items(&["conditions"]).find(|one| {
+                one.text(&["type"]) == Some("PodScheduled")
+                    && one.text(&["status"]) == Some("False")
+                    && one.text(&["reason"]) != Some("SchedulingGated")
+            });
             let unschedulable = refused.map(|one| one.text(&["message"]).or(one.text(&["reason"])).unwrap_or_default());
             Some(WorkloadStatus {
                 waiting: waiting.collect(),

@@ -31,6 +31,8 @@ impl Families {
 pub(crate) struct Pod<'a> {
     pub(crate) node: Option<&'a str>,
     pub(crate) address: &'a str,
+    /// True if it is a Pod (`targetRef`).
+    pub(crate) is_pod: bool,
 }
 
 /// The Pods of a Service, as far as the evidence states them.
@@ -82,17 +84,18 @@ pub(crate) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Readi
         let is_read = |one: &&Object<'a>| reading.families.reads(one.text(&["addressType"]).unwrap_or("IPv4"));
         for slice in slices.iter().filter(is_read).filter(|one| has_port(one)) {
             for endpoint in slice.items(&["endpoints"]) {
+                let is_pod = is_pod(endpoint);
                 let is = |condition: &str| endpoint.switch(&["conditions", condition]) == Some(true);
                 if reading.skips_terminating && is("terminating") {
                     continue;
                 }
                 if !is("ready") {
-                    found.has_unready |= endpoint.text(&["targetRef", "kind"]) == Some("Pod");
+                    found.has_unready |= is_pod;
                     continue;
                 }
                 for address in endpoint.items(&["addresses"]).filter_map(|address| address.node.as_str()) {
                     if seen.insert(address) {
-                        found.ready.push(Pod { node: endpoint.text(&["nodeName"]), address });
+                        found.ready.push(Pod { node: endpoint.text(&["nodeName"]), address, is_pod });
                     }
                 }
             }
@@ -105,11 +108,16 @@ pub(crate) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Readi
     for subset in object.items(&["subsets"]).filter(has_port) {
         found.has_unready |= subset.items(&["notReadyAddresses"]).next().is_some();
         let ready = subset.items(&["addresses"]);
-        found
-            .ready
-            .extend(ready.filter_map(|one| Some(Pod { node: one.text(&["nodeName"]), address: one.text(&["ip"])? })));
+        found.ready.extend(ready.filter_map(|one| {
+            Some(Pod { node: one.text(&["nodeName"]), address: one.text(&["ip"])?, is_pod: is_pod(one) })
+        }));
     }
     Some(found)
+}
+
+/// True if an endpoint is a Pod: what someone wrote by hand names none.
+fn is_pod(endpoint: Object<'_>) -> bool {
+    endpoint.text(&["targetRef", "kind"]) == Some("Pod")
 }
 
 /// Instances of the Nodes that have a ready Pod of a Service; `None` if its endpoints were not given, or do not name Nodes.

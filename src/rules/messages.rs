@@ -227,6 +227,10 @@ impl Message {
         Self { needs_context: true, ..self }
     }
 
+    const fn of_any_caller(self) -> Self {
+        Self { is_of_any_caller: true, ..self }
+    }
+
     /// Counts for every caller, and for what it names the inventory shows what uses it.
     const fn deletion(self) -> Self {
         Self { is_of_any_caller: true, is_about_deletion: true, ..self }

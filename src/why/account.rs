@@ -9,6 +9,7 @@ use crate::aws::companion_requests::RoleGrants;
 use crate::aws::interface_holder::holder;
 use crate::aws::{Account, Inventory, NetworkInterface, Role, SecurityGroup};
 use crate::controller::call_tags::{CallTags, TaggedCall};
+use crate::inventory::{Gap, Read};
 use crate::policy::{Assessment, StatementRef, Verdict};
 use crate::role_audit::RoleAuditOptions;
 use crate::text;
@@ -82,17 +83,27 @@ fn note_holders(line: &mut LineAnswer, inventory: &Inventory) {
         };
         let interfaces = region.network_interfaces.iter().filter(is_on).map(holder);
         let refers = |group: &&SecurityGroup| {
-            group.id != id && group.ingress.iter().any(|rule| rule.groups.iter().any(|one| one.source == id))
+            let is_named = || group.ingress.iter().any(|rule| rule.groups.iter().any(|one| one.source == id));
+            group.id != id && (is_named() || group.egress_groups.iter().any(|one| one == id))
         };
         let rules = region.security_groups.iter().filter(refers).map(|group| format!("a rule of {}", group.id));
         let users: BTreeSet<String> = interfaces.chain(rules).collect();
         let users: Vec<String> = users.into_iter().collect();
-        noted.push(match users.as_slice() {
-            [] => format!("no network interface and no rule of the inventory uses `{}`", text::printable(id)),
-            users => format!("`{}` is used by {}", text::printable(id), text::printable(&text::list(users, 8))),
-        });
+        if !users.is_empty() {
+            noted.push(format!("`{}` is used by {}", text::printable(id), text::printable(&text::list(&users, 8))));
+        } else if region.security_groups.iter().any(|group| group.id == id)
+            && !lacks_interfaces(inventory, &region.name)
+        {
+            noted.push(format!("no network interface and no rule of the inventory uses `{}`", text::printable(id)));
+        }
     }
     line.here.extend(noted);
+}
+
+/// True if the network interfaces of a region were not all read.
+fn lacks_interfaces(inventory: &Inventory, region: &str) -> bool {
+    let is_here = |gap: &Gap| gap.region.as_deref().is_none_or(|name| name == region);
+    inventory.gaps.iter().any(|gap| gap.read == Read::DescribeNetworkInterfaces && is_here(gap))
 }
 
 /// A field with one text.
@@ -174,7 +185,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::role_audit::RoleAuditOptions;
-    use crate::testing::aws::{Cluster, SERVER_ROLE};
+    use crate::testing::aws::{Cluster, SERVER_ROLE, TAGGED_GROUP};
     use crate::why::answer;
 
     /// What the account shows about a call of a role that was refused.
@@ -215,6 +226,28 @@ mod tests {
             allow(c, &json!([{"Effect": "Allow", "Action": action, "Resource": "*", "Condition": condition}]));
         });
         assert!(conditional[0].contains("in part: aws:ResourceTag/team"), "{conditional:?}");
+    }
+
+    /// What the account shows about a group that cannot be deleted.
+    fn holders(change: impl FnOnce(&mut Cluster)) -> Vec<String> {
+        let mut cluster = Cluster::new();
+        cluster.add_group("sg-ffff1111");
+        change(&mut cluster);
+        let mut found = answer("DependencyViolation: resource sg-ffff1111 has a dependent object");
+        found.join(&cluster.inventory, &RoleAuditOptions::default());
+        found.lines.remove(0).here
+    }
+
+    #[test]
+    fn what_uses_a_group_is_named_as_far_as_it_was_read() {
+        assert_eq!(holders(|_| {}), ["no network interface and no rule of the inventory uses `sg-ffff1111`"]);
+        let outbound = holders(|c| c.group(TAGGED_GROUP).egress_groups = vec!["sg-ffff1111".to_owned()]);
+        assert_eq!(outbound, [format!("`sg-ffff1111` is used by a rule of {TAGGED_GROUP}")]);
+        let gap = serde_json::from_value(json!({
+            "api": "ec2:DescribeNetworkInterfaces", "reason": "UnauthorizedOperation", "message": "refused"
+        }));
+        let unread = holders(|c| c.inventory.gaps.push(gap.unwrap()));
+        assert_eq!(unread, [""; 0]);
     }
 
     #[test]

@@ -105,14 +105,19 @@ static SECRET: LazyLock<Option<Regex>> =
 pub(super) fn fields(record: &Record, refusal: Option<&Refusal>) -> BTreeMap<&'static str, Value> {
     let mut found: BTreeMap<&'static str, Value> = BTreeMap::new();
     let text = record.readings.last().map_or("", String::as_str);
+    let spaced = record.readings.first().map_or("", String::as_str);
     for field in &FIELDS {
         if found.contains_key(field.name) {
             continue;
         }
         let Some(expression) = field.expression.as_ref() else { continue };
         let mut values: Vec<String> = Vec::new();
-        for value in expression.captures_iter(text).filter_map(|one| one.iter().skip(1).flatten().next()) {
+        let found_in = |text| expression.captures_iter(text).filter_map(|one| one.iter().skip(1).flatten().next());
+        // The next line may continue an id with letters that no id has.
+        let text = if expression.is_match(text) { text } else { spaced };
+        for value in found_in(text) {
             let value = value.as_str().trim_end_matches(['.', ',', ';', ':']);
+            let value = if IDS.contains(&field.name) { without_next_word(value, spaced) } else { value };
             // klogr writes namespace and name as two keys.
             let value = value.replace("\"namespace\"=\"", "").replace("\" \"name\"=\"", "/");
             let is_secret = SECRET.as_ref().is_none_or(|one| one.is_match(&value));
@@ -148,6 +153,23 @@ pub(super) fn fields(record: &Record, refusal: Option<&Refusal>) -> BTreeMap<&'s
     found
 }
 
+/// Fields with an id of letters and digits.
+const IDS: [&str; 3] = ["instance", "vpc", "load_balancer"];
+
+/// A value without the first word of the next line, which the reading without line breaks joins to it.
+fn without_next_word<'v>(value: &'v str, spaced: &str) -> &'v str {
+    if spaced.contains(value) {
+        return value;
+    }
+    let start = value.trim_end_matches(|one: char| one.is_ascii_alphabetic());
+    let ends = (start.len()..value.len()).filter(|end| value.is_char_boundary(*end));
+    let mut cut = ends.filter_map(|end| value.split_at_checked(end)).filter(|(id, word)| {
+        // Hexadecimal digits may be the rest of a wrapped id.
+        word.contains(|one: char| !one.is_ascii_hexdigit()) && spaced.contains(&format!("{id} {word}"))
+    });
+    cut.next().map_or(value, |(id, _)| id)
+}
+
 /// The Service or Ingress of a structured line of a controller.
 fn object(record: &Record) -> Option<(&'static str, String)> {
     let key = |name: &str| record.keys.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
@@ -178,6 +200,15 @@ mod tests {
         assert_eq!(fields(&records(line)[0], None).get("node"), None);
         let line = "failed to get instance metadata for node addresses-1: instance not found";
         assert_eq!(fields(&records(line)[0], None)["node"], "addresses-1");
+    }
+
+    #[test]
+    fn the_first_word_of_the_next_line_is_no_part_of_an_id() {
+        let of = |text: &str, name: &str| fields(&records(text)[0], None).get(name).cloned();
+        let line = "couldn't delete vpc-0abc12345\nbecause it has dependencies";
+        assert_eq!(of(line, "vpc"), Some("vpc-0abc12345".into()));
+        assert_eq!(of("couldn't delete vpc-0abc\n12345 of eni-0abc1234\nuntil", "vpc"), Some("vpc-0abc12345".into()));
+        assert_eq!(of("couldn't delete eni-0abc1234\nuntil it is free", "eni"), Some("eni-0abc1234".into()));
     }
 
     #[test]

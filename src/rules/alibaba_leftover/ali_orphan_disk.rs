@@ -54,6 +54,10 @@ fn volumes<'c>(context: &'c Context<'_>) -> Option<BTreeSet<&'c str>> {
     let of_driver = objects.filter(|object| object.text(&["spec", "csi", "driver"]) == Some(ALIBABA_DISK_DRIVER));
     // Recordings of earlier versions do not hold the disks.
     let disks: Option<BTreeSet<&str>> = of_driver.map(|object| object.text(&["spec", "csi", "volumeHandle"])).collect();
+    // The FlexVolume driver names the object like the disk.
+    let names = evidence.documents_by_kind(DocumentKind::PersistentVolume).map(|one| one.object());
+    let names = names.filter_map(|object| object.text(&["metadata", "name"]));
+    let disks = disks.map(|disks| disks.into_iter().chain(names).collect::<BTreeSet<&str>>());
     disks.filter(|_| is_whole && context.cluster_id() != DEFAULT_CLUSTER_ID)
 }
 

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
 use crate::aws::autoscaler::{Autoscaling, LABEL_TAG, groups};
-use crate::kubernetes::{Workload, WorkloadKind};
+use crate::aws::companions::{CompanionRun, companions};
+use crate::controller::companion::Companion;
+use crate::kubernetes::{DocumentKind, Evidence, Workload, WorkloadKind};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -10,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a pending Pod asks for labels that no Auto Scaling group promises to the cluster autoscaler",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "The scheduler found no Node for a Pod (`PodScheduled` is `False`) for five minutes, no Node has the labels that its `nodeSelector` and required node affinity ask for, and no group that the cluster autoscaler manages has tags `k8s.io/cluster-autoscaler/node-template/label/<KEY>` by which its nodes would have them. Labels of the instance type and the zone, and those of managed node groups of EKS, are not known: such a group may take any Pod.",
+    condition: "The scheduler found no Node for a Pod (`PodScheduled` is `False`) for five minutes, no Node has the labels that its `nodeSelector` and required node affinity ask for, and no group that the cluster autoscaler manages has tags `k8s.io/cluster-autoscaler/node-template/label/<KEY>` by which its nodes would have them. Labels of the instance type and the zone, and those of managed node groups of EKS, are not known: such a group may take any Pod. Skipped: clusters in which Karpenter starts nodes, and Pods that ask for labels of EKS or Karpenter.",
     impact: "the autoscaler starts no node for the Pod: it does not know that a group at zero would have the labels, and the Pod stays pending",
     fix: "Tag the group whose nodes register with the labels, or correct the selector of the Pod.",
     sources: &[
@@ -35,9 +37,15 @@ fn check(context: &Context<'_>) -> CheckResult {
     if !autoscaling.is_known() || managed.is_empty() {
         return CheckResult::not_applicable("no cluster autoscaler that manages a group was given");
     }
+    if has_karpenter(evidence) {
+        return CheckResult::not_applicable("Karpenter starts nodes too");
+    }
     let pending = evidence.workloads.iter().filter(|one| one.kind == WorkloadKind::Pod).filter(|pod| {
         let is_refused = pod.status.as_ref().is_some_and(|status| status.unschedulable.is_some());
-        is_refused && !evidence.is_recent(pod) && (!pod.node_selector.is_empty() || pod.required_affinity.is_some())
+        is_refused
+            && !evidence.is_recent(pod)
+            && (!pod.node_selector.is_empty() || pod.required_affinity.is_some())
+            && !asks_for_others(pod)
     });
     let mut checked = 0;
     // Of many Pods with the same selector one is enough.
@@ -70,6 +78,22 @@ fn check(context: &Context<'_>) -> CheckResult {
         Some(Violation::new(Severity::Warning, resource, message, Fix::none(fix)).at(&first.place))
     });
     CheckResult::counted(checked, found)
+}
+
+/// True if Karpenter, or EKS Auto Mode, starts nodes as well.
+fn has_karpenter(evidence: &Evidence) -> bool {
+    let is_karpenter = |run: &CompanionRun<'_>| run.row.companion == Companion::Karpenter;
+    companions(evidence).iter().any(is_karpenter)
+        || [DocumentKind::NodePool, DocumentKind::KarpenterAlpha]
+            .into_iter()
+            .any(|kind| evidence.documents_by_kind(kind).next().is_some())
+}
+
+/// True if a Pod asks for labels of nodes that EKS or Karpenter start.
+fn asks_for_others(pod: &Workload) -> bool {
+    let terms = pod.required_affinity.iter().flatten().flat_map(|term| &term.expressions);
+    let mut keys = pod.node_selector.iter().map(|(key, _)| key.value.as_str()).chain(terms.map(|one| one.key.as_str()));
+    keys.any(|key| key.starts_with("karpenter.sh/") || key.starts_with("eks.amazonaws.com/"))
 }
 
 /// The labels that a Pod asks for, for a message.
@@ -174,6 +198,22 @@ status:
         // The instance type decides.
         aws::silent(&RULE, |c| {
             c.manifests = Box::leak(WORLD.replace("{pool: gpu}", "{kubernetes.io/arch: arm64}").into_boxed_str());
+            c.add_scaling_group("gpu", &[]);
+        });
+        // Karpenter and EKS start nodes as well, and the scheduler does not try a Pod with gates.
+        for (old, new) in [
+            ("{pool: gpu}", "{pool: gpu, karpenter.sh/nodepool: gpu}"),
+            ("{pool: gpu}", "{pool: gpu, eks.amazonaws.com/compute-type: auto}"),
+            ("reason: Unschedulable", "reason: SchedulingGated"),
+        ] {
+            aws::does_not_apply(&RULE, |c| {
+                c.manifests = Box::leak(WORLD.replace(old, new).into_boxed_str());
+                c.add_scaling_group("gpu", &[]);
+            });
+        }
+        aws::does_not_apply(&RULE, |c| {
+            let pool = "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\n";
+            c.manifests = Box::leak(format!("{WORLD}{pool}").into_boxed_str());
             c.add_scaling_group("gpu", &[]);
         });
         // An affinity that a node without the label fulfils.

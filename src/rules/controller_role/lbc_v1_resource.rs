@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-load-balancer-controller docs/deploy/upgrade/migrate_v1_v2.md",
         "kubernetes-sigs/aws-load-balancer-controller docs/install/iam_policy_v1_to_v2_additional.json",
     ],
-    example: "role `lbc` of AWS Load Balancer Controller 2.13.4 (Deployment kube-system/aws-load-balancer-controller) does not grant ec2:DeleteSecurityGroup on sg-0a, which version 1 created",
+    example: "role `lbc` of AWS Load Balancer Controller 2.13.4 (Deployment kube-system/aws-load-balancer-controller) does not grant ec2:CreateTags and ec2:DeleteSecurityGroup on sg-0a, which version 1 created",
     reads: &[Read::DescribeSecurityGroups],
     judges: JudgedRoles::OfControllers,
     ..Rule::joined(check)
@@ -28,7 +28,8 @@ fn check(context: &Context<'_>) -> CheckResult {
         let mut actions: Vec<&str> = refused.iter().map(|one| one.action).collect();
         actions.sort_unstable();
         actions.dedup();
-        let ids: Vec<&str> = refused.iter().map(|one| one.id.as_str()).collect();
+        let mut ids: Vec<&str> = refused.iter().map(|one| one.id.as_str()).collect();
+        ids.dedup();
         let message = format!(
             "role `{}` of {} ({}) does not grant {} on {}, which version 1 created",
             text::printable(&one.role.name),
@@ -41,7 +42,8 @@ fn check(context: &Context<'_>) -> CheckResult {
             "attach the additional policy of the migration guide to the role, or tag these resources with `elbv2.k8s.aws/cluster`",
         );
         let violation = Violation::new(Severity::Warning, role_reference(one.role), message, fix);
-        let resources = refused.iter().map(|one| ResourceRef::bare(one.kind, &one.id));
+        let mut resources: Vec<ResourceRef> = refused.iter().map(|one| ResourceRef::bare(one.kind, &one.id)).collect();
+        resources.dedup();
         found.push(violation.related(resources).at(&one.run.workload.place));
     }
     role_check_result(context, found)
@@ -84,12 +86,24 @@ spec:
 
     #[test]
     fn fires() {
-        aws::fires(&RULE, |c| group(c, "ingress.k8s.aws/cluster"));
+        let messages = aws::messages(&RULE, |c| group(c, "ingress.k8s.aws/cluster"));
+        let expected = "does not grant ec2:CreateTags and ec2:DeleteSecurityGroup on sg-0v1, which version 1 created";
+        assert!(messages[0].ends_with(expected), "{messages:?}");
     }
 
     #[test]
     fn silent() {
         aws::silent(&RULE, |c| group(c, "elbv2.k8s.aws/cluster"));
+        // The controller may tag the group as its own.
+        aws::silent(&RULE, |c| {
+            group(c, "ingress.k8s.aws/cluster");
+            let allow = r#"{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ec2:CreateTags", "Resource": "*"}]}"#;
+            c.role("lbc")
+                .inline_policies
+                .as_mut()
+                .unwrap()
+                .push(crate::aws::InlinePolicy { name: "v1".to_owned(), document: Some(allow.to_owned()) });
+        });
         // The version that created it still runs.
         aws::does_not_apply(&RULE, |c| {
             group(c, "ingress.k8s.aws/cluster");

@@ -84,7 +84,11 @@ fn check(context: &Context<'_>) -> CheckResult {
             scheme.name(),
             text::printable(&ingress.name)
         );
-        let fix = Fix::none(fix(controller, context, (region, vpc), scheme));
+        let fix = Fix::none(if group.iter().any(|one| !one.list("subnets").is_empty()) {
+            "name a subnet of a second zone in `alb.ingress.kubernetes.io/subnets`".to_owned()
+        } else {
+            fix(controller, context, (region, vpc), scheme)
+        });
         found.push(Violation::new(Severity::Error, ingress.reference(), message, fix).at(&ingress.object.head()));
     }
     if checked == 0 {

@@ -40,7 +40,7 @@ fn check(context: &Context<'_>) -> CheckResult {
 fn judge(context: &Context<'_>, one: &Balancer<'_>, group: &TargetGroup) -> Option<Vec<Violation>> {
     let service = one.service.or_else(|| service_behind(context, group))?;
     let ready = pods(context.kubernetes, service, Reading::OF_KUBE_PROXY)?.ready;
-    let addresses: BTreeSet<&str> = ready.iter().map(|pod| pod.address).collect();
+    let addresses: BTreeSet<&str> = ready.iter().filter(|one| one.is_pod).map(|pod| pod.address).collect();
     let targets = group.targets.as_deref()?;
     let held: Vec<&str> =
         targets.iter().filter(|one| one.state != "draining").map(|target| target.id.as_str()).collect();
@@ -82,8 +82,8 @@ kind: EndpointSlice
 metadata: {{name: web-1, namespace: shop, labels: {{kubernetes.io/service-name: web}}}}
 addressType: IPv4
 endpoints:
-- {{addresses: [10.0.1.7], nodeName: a, conditions: {{ready: {ready}}}}}
-- {{addresses: [10.0.1.8], nodeName: b, conditions: {{ready: {ready}}}}}
+- {{addresses: [10.0.1.7], nodeName: a, conditions: {{ready: {ready}}}, targetRef: {{kind: Pod}}}}
+- {{addresses: [10.0.1.8], nodeName: b, conditions: {{ready: {ready}}}, targetRef: {{kind: Pod}}}}
 "
         );
         c.manifests = Box::leak(format!("{NETWORK_SERVICE}{slice}").into_boxed_str());
@@ -102,6 +102,11 @@ endpoints:
         // The controller is at work, or a reading is older than the other.
         aws::silent(&RULE, |c| with_pods(c, &["10.0.1.5", "10.0.1.7"], true));
         aws::silent(&RULE, |c| with_pods(c, &[], false));
+        // Addresses that someone wrote by hand.
+        aws::silent(&RULE, |c| {
+            with_pods(c, &[], true);
+            c.manifests = Box::leak(c.manifests.replace(", targetRef: {kind: Pod}", "").into_boxed_str());
+        });
         aws::does_not_apply(&RULE, |c| {
             c.add_network();
             c.manifests = NETWORK_SERVICE;

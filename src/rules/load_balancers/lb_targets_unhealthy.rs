@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
         "warning; info if the Nodes of all unhealthy targets are not ready",
     ),
     resources: BALANCER,
-    condition: "A target is unhealthy, or an instance out of service, for a reason that is not a change in progress. With `externalTrafficPolicy: Local`, nodes without a ready Pod fail the check on purpose: they count only if no target at all is healthy, and not if the endpoints of the Service were given. The message names the cause where the inventory shows it: security groups of the nodes that do not let the port in, Nodes that are not ready, or a kube-proxy that does not take the Pods of its Node as its own.",
+    condition: "A target is unhealthy, or an instance out of service, for a reason that is not a change in progress. With `externalTrafficPolicy: Local`, nodes without a ready Pod fail the check on purpose: they count only if no target at all is healthy, and not if the endpoints of the Service were given. The message names the cause where the inventory shows it: security groups of the nodes that do not let the port in, Nodes that are not ready, or a kube-proxy, or what replaces it, that does not take the Pods of its Node as its own.",
     impact: "the target gets no traffic; if no target is healthy, Network and Application Load Balancers send traffic to all of them, and connections fail",
     fix: "Remove the cause that the message names.",
     sources: &[
@@ -178,7 +178,7 @@ fn cause_by_policy(service: &Service, with_pod: Option<&BTreeSet<&str>>) -> Stri
             format!("`{name}` has externalTrafficPolicy Local and no ready Pod")
         }
         Some(_) => format!(
-            "these nodes have a ready Pod of `{name}`, and their kube-proxy does not answer, or does not take the Pod as its own: its host name (`--hostname-override`) is not the name of the Node"
+            "there kube-proxy, or what replaces it, does not answer, or does not take the ready Pod of `{name}` as one of its Node: its host name (`--hostname-override`) is not the name of the Node"
         ),
     }
 }

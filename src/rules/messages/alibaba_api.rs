@@ -6,6 +6,9 @@ const ALB: &str = "ALB ingress controller (Alibaba Cloud)";
 const TERWAY: &str = "terway";
 const RRSA: &str = "RRSA (Alibaba Cloud)";
 
+/// Words of a line about a load balancer: other products answer with the same codes.
+const OF_BALANCERS: &[&str] = &["slb", "loadbalancer", "nlb.", "alb."];
+
 pub(super) const MESSAGES: &[Message] = &[
     defect(CCM, &["create public address slb is not allowed"], "2.3..2.14", "pkg/controller/service/clbv1/service_controller.go")
         .rules(&["ali-svc-internet-forbidden"])
@@ -19,9 +22,11 @@ pub(super) const MESSAGES: &[Message] = &[
         .conditions(&["ali-svc-annotation-value"])
         .means("shared-performance load balancers are not sold any more: name a `spec`, or pay by consumption"),
     defect(CCM, &["ZoneResourceLimitExceeded"], "all", "SLB API reference, CreateLoadBalancer")
+        .with_one_of(OF_BALANCERS)
         .conditions(&["ali-svc-zone-unavailable"])
         .means("the zone has no stock for the load balancer: name another zone"),
     defect(CCM, &["PAY.INSUFFICIENT_BALANCE"], "all", "SLB API reference, CreateLoadBalancer")
+        .with_one_of(OF_BALANCERS)
         .means("the account has too little balance for a new load balancer"),
     defect(CCM, &["ListenerAlreadyExists"], "all", "SLB API reference, CreateLoadBalancerTCPListener")
         .conditions(&["ali-load-balancer-port-shared"])
@@ -54,6 +59,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["ali-svc-sync-fails"])
         .means("the annotation asks for another resource group than that of the load balancer"),
     defect(TERWAY, &["InvalidVSwitchId.IpNotEnough"], "all", "ECS API reference, AssignPrivateIpAddresses")
+        .with_one_of(&["terway", "AssignPrivateIp", "CreateNetworkInterface", "eniip", "eni_factory", "/local/"])
         .means("the vSwitch has no free address: add vSwitches to terway's configuration"),
     defect(RRSA, &["AuthenticationFail.NoPermission", "AssumeRoleWithOIDC"], "all", "STS API reference, AssumeRoleWithOIDC")
         .rules(&["ali-rrsa-refused"])

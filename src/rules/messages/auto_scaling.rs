@@ -5,6 +5,7 @@ use super::{Message, defect, harmless};
 const ASG: &str = "Amazon EC2 Auto Scaling";
 const AUTOSCALER: &str = "cluster autoscaler";
 const CNI: &str = "VPC CNI";
+const EC2: &str = "Amazon EC2";
 
 pub(super) const MESSAGES: &[Message] = &[
     defect(
@@ -24,7 +25,7 @@ pub(super) const MESSAGES: &[Message] = &[
     .rules(&["asg-cannot-launch"])
     .means("the launch template names an instance profile that does not exist"),
     defect(
-        ASG,
+        EC2,
         &["You have requested more vCPU capacity than your current vCPU limit"],
         "all",
         "Amazon EC2 User Guide, Amazon EC2 service quotas",
@@ -92,11 +93,13 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .means("the autoscaler read its groups"),
     defect(CNI, &["timeout: failed to connect service", ":50051"], "1.7..1.23", "cmd/grpc-health-probe/main.go")
+        .with_one_of(&["aws-node", "kube-system", "ipamd", "runtime/proc.go"])
         .conditions(&["iam-action-missing", "controller-action-missing", "imds-hop-limit-low"])
         .means("`ipamd` does not answer: the log of the Pod `aws-node` on the node has the cause"),
     defect(CNI, &["Failed to check API server connectivity"], "1.7..1.23", "cmd/aws-k8s-agent/main.go")
         .means("the Pod `aws-node` does not reach the API server: kube-proxy, a network policy, or the endpoint"),
     harmless(CNI, &["PrivateIpAddressLimitExceeded"], "1.5..1.23", "pkg/ipamd/ipamd.go")
+        .with_one_of(&["aws-node", "ipamd", "awsutils", "increase pool"])
         .means("the interface has as many addresses as its instance type allows; the plugin takes another"),
     harmless(CNI, &["Checking for IPAM connectivity"], "1.7..1.23", "cmd/aws-vpc-cni/main.go")
         .means("the plugin starts"),

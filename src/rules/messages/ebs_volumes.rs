@@ -38,6 +38,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .with_one_of(OF_EBS)
         .means("the volume is not attached to this instance, or its device has no name yet"),
     defect(EBS, &["VolumeModificationRateExceeded"], "0.4..1.64", "Amazon EC2 API Reference, ModifyVolume")
+        .with_one_of(&["ebs.csi.aws.com", "ebs-csi", "VolumeResizeFailed", "rpc error", "external-resizer", "csi-resizer", "Could not modify"])
         .means("a volume can be modified once in six hours"),
     harmless(EBS, &["Successfully provisioned volume", "ebs.csi.aws.com"], "all", "kubernetes-csi/external-provisioner")
         .means("the volume was created"),

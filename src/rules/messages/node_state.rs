@@ -119,6 +119,13 @@ pub(super) const MESSAGES: &[Message] = &[
         "all",
         "kubernetes/cloud-provider controllers/service/controller.go",
     )
+    .with_one_of(&[
+        "error processing service",
+        "service-controller",
+        "failed to patch status",
+        "SyncLoadBalancerFailed",
+        "\"controller\":\"service\"",
+    ])
     .means("something else changed the object at the same time; the controller repeats"),
     defect(
         CCM,

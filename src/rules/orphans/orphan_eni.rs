@@ -102,7 +102,8 @@ fn runs(region: &RegionView<'_>, id: &str) -> bool {
 fn is_young(context: &Context<'_>, interface: &NetworkInterface) -> bool {
     let created = tags::value(&interface.tags, CREATED).and_then(|time| time.parse::<Timestamp>().ok());
     let now = context.view.inventory.collected_at.as_deref().and_then(|time| time.parse::<Timestamp>().ok());
-    created.zip(now).is_some_and(|(created, now)| now.duration_since(created) < CLEANED_EVERY)
+    // Without the time of the reading it is not known.
+    created.is_some_and(|created| now.is_none_or(|now| now.duration_since(created) < CLEANED_EVERY))
 }
 
 /// The subnets and groups that interfaces keep from being deleted, as the end of a sentence.
@@ -112,7 +113,10 @@ fn blocked(left: &[&NetworkInterface]) -> String {
     let all: Vec<&str> = subnets.into_iter().chain(groups).collect();
     match all.as_slice() {
         [] => String::new(),
-        all => format!("; they keep {} from being deleted", text::printable(&text::list(all, 6))),
+        all => {
+            let keeps = if left.len() == 1 { "it keeps" } else { "they keep" };
+            format!("; {keeps} {} from being deleted", text::printable(&text::list(all, 6)))
+        }
     }
 }
 
@@ -146,7 +150,7 @@ mod tests {
         assert_eq!(
             found[0].message,
             format!(
-                "1 available network interface of instances that do not exist (i-0gone) is left; they keep {PRIVATE}, {TAGGED_GROUP} from being deleted"
+                "1 available network interface of instances that do not exist (i-0gone) is left; it keeps {PRIVATE}, {TAGGED_GROUP} from being deleted"
             )
         );
         // No other cluster is known in the VPC.

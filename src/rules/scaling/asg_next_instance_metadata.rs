@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an Auto Scaling group launches instances whose metadata service is off or out of reach",
     severity: RuleSeverity::always(Severity::Warning),
     resources: GROUP,
-    condition: "The launch template of a group, or else the default of the account, turns the metadata service off, or sets a hop limit below 2 with IMDSv2 required, and no node of the group has that today (of a group at zero: no node of the cluster). A low hop limit is not reported where kOps, Cluster API or EKS set it.",
+    condition: "The launch template of a group, or else the default of the account, turns the metadata service off, or sets a hop limit below 2 with IMDSv2 required, and no node of the group has that today (of a group at zero: no node of the cluster). A low hop limit is not reported where kOps, Cluster API or EKS set it, nor in a cluster without nodes.",
     impact: "the cloud controller does not start on the next node, or pods there get no credentials from it",
     fix: "Set `HttpEndpoint=enabled`, and the hop limit that the present nodes have, in the launch template.",
     sources: &[
@@ -29,8 +29,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
-    // kOps, Cluster API and EKS set it on purpose.
-    let is_too_low = |options: &MetadataOptions| region.distribution == Distribution::Other && is_low(options);
+    // kOps, Cluster API and EKS set it on purpose; without a node the distribution is not known.
+    let is_other = region.distribution == Distribution::Other && !region.members.is_empty();
+    let is_too_low = |options: &MetadataOptions| is_other && is_low(options);
     let defects: [(&dyn Fn(&MetadataOptions) -> bool, &str, &str); 2] = [
         (&is_off, "has the metadata service off", "http-endpoint"),
         (&is_too_low, "has a metadata hop limit below 2 with IMDSv2 required", "hop-limit"),

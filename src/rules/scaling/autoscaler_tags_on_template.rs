@@ -15,10 +15,10 @@ pub(super) const RULE: Rule = Rule {
     title: "tags for the cluster autoscaler are in the launch template and not on the Auto Scaling group",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning if the autoscaler does not manage the group, info otherwise",
+        "warning if a known autoscaler selects groups by such a tag, info otherwise",
     ),
     resources: GROUP,
-    condition: "The launch template of a group tags instances with `k8s.io/cluster-autoscaler/…`, and the group lacks the tag. A group that the autoscaler manages lacks only tags of what its nodes will be (`…/node-template/…`).",
+    condition: "The launch template of a group tags instances with `k8s.io/cluster-autoscaler/…`, and the group lacks the tag. A group that the autoscaler manages lacks only tags of what its nodes will be (`…/node-template/…`). Skipped: groups that a known autoscaler neither manages nor would select by the tags, tags with the value `false`, and labels and taints that the autoscaler asks EKS for.",
     impact: "the autoscaler reads the tags of the group alone: without the discovery tags it never scales the group, without `node-template` it does not know the labels, taints and resources of a group at zero",
     fix: "Set the tags on the group; they need not propagate. The tags of a managed node group of EKS do not reach its group either.",
     applicability: Applicability::Confirm,
@@ -39,10 +39,12 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         let is_managed = autoscaling.manages(one.group);
         let misplaced: BTreeMap<&str, &str> = of_instances(one)
             .into_iter()
-            .filter(|(key, _)| tags::value(&one.group.tags, key).is_none())
+            .filter(|(key, value)| tags::value(&one.group.tags, key).is_none() && *value != "false")
             .filter(|(key, _)| !is_managed || is_of_template(key))
+            .filter(|(key, _)| !(is_of_template(key) && autoscaling.asks_eks(one.group)))
             .collect();
-        if misplaced.is_empty() {
+        let is_asked = misplaced.keys().any(|key| autoscaling.selects_by(key));
+        if misplaced.is_empty() || autoscaling.is_known() && !is_managed && !is_asked {
             return Some(Vec::new());
         }
         let keys: Vec<String> = misplaced.keys().map(|key| format!("`{key}`")).collect();
@@ -52,7 +54,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             text::printable(&one.group.name),
             text::list(&keys, 6)
         );
-        let severity = if is_managed { Severity::Info } else { Severity::Warning };
+        let severity = if !is_managed && is_asked { Severity::Warning } else { Severity::Info };
         let changes = misplaced.iter().map(|(key, value)| group_tag(region, one, (key, value), false)).collect();
         let fix = Fix::with(Applicability::Confirm, "set the tags on the group; they need not propagate", changes);
         Some(vec![Violation { fix, ..on_group(region, one, severity, message, String::new()) }])
@@ -76,6 +78,7 @@ fn of_instances<'a>(one: &'a ScalingGroup<'_>) -> Vec<(&'a str, &'a str)> {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::finding::Severity;
     use crate::testing::aws::{self, Cluster};
     use crate::testing::tag;
 
@@ -104,8 +107,50 @@ mod tests {
         );
     }
 
+    /// An autoscaler that selects groups by these words.
+    fn autoscaler(c: &mut Cluster, argument: &str) {
+        let manifest = format!(
+            "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: cluster-autoscaler, namespace: kube-system}}
+spec:
+  template:
+    spec:
+      containers:
+      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+        command: [./cluster-autoscaler, --cloud-provider=aws, {argument}]
+"
+        );
+        c.manifests = Box::leak(manifest.into_boxed_str());
+    }
+
+    #[test]
+    fn the_autoscaler_decides_what_the_tags_are_for() {
+        let severity = |argument: &str| {
+            let (found, _) = aws::changed(&RULE, |c| {
+                template(c, ENABLED);
+                autoscaler(c, argument);
+            });
+            found.first().map(|one| one.severity)
+        };
+        assert_eq!(severity(&format!("--node-group-auto-discovery=asg:tag={ENABLED}")), Some(Severity::Warning));
+        assert_eq!(severity("--nodes=0:3:other"), None);
+        assert_eq!(severity("--nodes=0:3:workers"), None);
+        assert_eq!(severity("--nodes=$(GROUP)"), Some(Severity::Info));
+    }
+
     #[test]
     fn silent() {
+        aws::silent(&RULE, |c| {
+            c.launch_group("workers");
+            tag(&mut c.template_version("workers", 2).instance_tags, ENABLED, "false");
+        });
+        // The autoscaler asks EKS for the labels.
+        aws::silent(&RULE, |c| {
+            template(c, LABEL);
+            tag(&mut c.launch_group("workers").tags, "eks:nodegroup-name", "workers");
+        });
         aws::silent(&RULE, |c| {
             template(c, LABEL);
             let group = c.launch_group("workers");

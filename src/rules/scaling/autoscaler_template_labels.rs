@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use crate::aws::autoscaler::{Autoscaling, ExpectedLabel, LABEL_TAG};
 use crate::aws::scaling_groups::ScalingGroup;
 use crate::aws::view::RegionView;
-use crate::kubernetes::{Evidence, Workload};
+use crate::kubernetes::{Evidence, Workload, WorkloadKind};
 use crate::nodes::KubernetesNode;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -103,7 +103,9 @@ fn common_label<'n>(nodes: &[&'n KubernetesNode], key: &str) -> Option<CommonLab
 
 /// The first workload that selects Nodes by a label.
 fn user<'e>(evidence: &'e Evidence, key: &str, value: &str) -> Option<&'e Workload> {
-    evidence.workloads.iter().find(|one| one.asks_for_label(key, value))
+    // The autoscaler starts no node for the Pods of a DaemonSet.
+    let counts = |one: &&Workload| one.kind != WorkloadKind::DaemonSet && one.replicas > 0;
+    evidence.workloads.iter().filter(counts).find(|one| one.asks_for_label(key, value))
 }
 
 /// True for a label that only users set, and that not all Nodes have.

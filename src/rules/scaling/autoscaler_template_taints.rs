@@ -33,7 +33,8 @@ const TAINT: &str = "k8s.io/cluster-autoscaler/node-template/taint/";
 const EFFECTS: [&str; 3] = ["NoSchedule", "NoExecute", "PreferNoSchedule"];
 
 /// Domains and keys of taints that come and go with the state of a Node.
-const OF_STATE: [&str; 12] = [
+const OF_STATE: [&str; 13] = [
+    "aws-node-termination-handler/",
     "startup-taint.cluster-autoscaler.kubernetes.io/",
     "status-taint.cluster-autoscaler.kubernetes.io/",
     "ignore-taint.cluster-autoscaler.kubernetes.io/",

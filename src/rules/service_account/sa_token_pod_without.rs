@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use crate::controller::companion::identify;
 use crate::kubernetes::{Workload, WorkloadKind};
 use crate::nodes::KubernetesNode;
 use crate::rules::AWS;
@@ -12,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a running Pod has no token, although its ServiceAccount names a role",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A Pod of a live cluster uses a ServiceAccount that names a role in `eks.amazonaws.com/role-arn`, and has no `AWS_WEB_IDENTITY_TOKEN_FILE` in its environment, nor other credentials, although the webhook runs (on EKS, or by its configuration). The webhook changes a Pod only while it is created.",
+    condition: "A Pod of a live cluster uses a ServiceAccount that names a role in `eks.amazonaws.com/role-arn`, and has no `AWS_WEB_IDENTITY_TOKEN_FILE` in its environment, nor other credentials, and a container with the image of a known controller, although the webhook runs (on EKS, or by its configuration). The webhook changes a Pod only while it is created.",
     impact: "the containers call AWS with the role of their node, or with none: AccessDenied",
     fix: "Restart the Pods: `kubectl rollout restart`.",
     sources: &[
@@ -41,6 +42,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             pod.kind == WorkloadKind::Pod
                 && (!pod.uid.is_empty() || pod.is_owned)
                 && !pod.is_static
+                && pod.containers.iter().any(|one| identify(&one.image.value).is_some())
                 && pod.namespace == identity.namespace
                 && pod.service_account == identity.service_account
         });
@@ -103,7 +105,7 @@ metadata:
 spec:
   serviceAccountName: app
   containers:
-  - {name: app, image: cloud-controller-manager, env: []}
+  - {name: app, image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4, env: []}
 ";
 
     #[test]
@@ -126,5 +128,8 @@ spec:
         lint::does_not_apply(&RULE, &DEFECT.replace("uid: a-b", "labels: {}"));
         let owned = DEFECT.replace("uid: a-b", "ownerReferences: [{kind: ReplicaSet, name: app}]");
         lint::fires(&RULE, &owned);
+        // Nothing is known of what others run.
+        let image = "public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4";
+        lint::does_not_apply(&RULE, &DEFECT.replace(image, "shop"));
     }
 }
