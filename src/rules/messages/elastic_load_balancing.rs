@@ -158,7 +158,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "2.0..3.5",
         "controllers/ingress/group_controller.go#updateIngressStatus",
     )
-    .with_one_of(LBC_FRAMES)
+    .with_one_of(&["Failed update status", "FailedUpdateStatus", "\"controller\":\"ingress\"", "aws-load-balancer"])
     .means("something else changed the object at the same time; the controller repeats"),
     defect(LBC, &["unknown feature: "], "2.4..3.5", "pkg/config/feature_gates.go#Set")
         .rules(&["lbc-gate-unknown"])

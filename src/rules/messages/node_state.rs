@@ -123,6 +123,8 @@ pub(super) const MESSAGES: &[Message] = &[
         "error processing service",
         "service-controller",
         "failed to patch status",
+        "Failed update status",
+        "FailedUpdateStatus",
         "SyncLoadBalancerFailed",
         "\"controller\":\"service\"",
     ])
