@@ -8,6 +8,21 @@ const INGRESS: &[&str] = &["ingress-sync-fails"];
 pub(super) const MESSAGES: &[Message] = &[
     defect(
         LBC,
+        &["Failed build model due to ingress:", "not found"],
+        "2.0..3.5",
+        "pkg/ingress/model_build_actions.go#buildAuthenticateOIDCAction",
+    )
+    .with_one_of(&[": secrets \"", ": Secret \""])
+    .means("the Secret that `alb.ingress.kubernetes.io/auth-idp-oidc` names is not in the namespace of the Ingress"),
+    defect(
+        LBC,
+        &["Failed build model due to ingress:", ": secrets \"", "is forbidden: User"],
+        "2.4..3.5",
+        "docs/examples/secrets_access.md",
+    )
+    .means("the controller may not read the Secret: since 2.4.1 its chart does not grant it, and a Role and a RoleBinding in the namespace have to"),
+    defect(
+        LBC,
         &["deletion_protection is enabled, cannot delete the ingress"],
         "2.3..3.5",
         "pkg/ingress/model_builder.go#run",
