@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a pending Pod asks for labels that no Auto Scaling group promises to the cluster autoscaler",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "The scheduler found no Node for a Pod (`PodScheduled` is `False`) for five minutes, no Node has the labels that its `nodeSelector` and required node affinity ask for, and no group that the cluster autoscaler manages has tags `k8s.io/cluster-autoscaler/node-template/label/<KEY>` by which its nodes would have them. Labels of the instance type and the zone, and those of managed node groups of EKS, are not known: such a group may take any Pod. Skipped: clusters in which Karpenter starts nodes, and Pods that ask for labels of EKS or Karpenter.",
+    condition: "The scheduler found no Node for a Pod (`PodScheduled` is `False`) for five minutes, no Node has the labels that its `nodeSelector` and required node affinity ask for, and no group that the cluster autoscaler manages has tags `k8s.io/cluster-autoscaler/node-template/label/<KEY>` by which its nodes would have them. Labels of the instance type and the zone, and those of managed node groups of EKS, are not known: such a group may take any Pod. Skipped: clusters in which Karpenter starts nodes, and Pods that ask for labels of Karpenter, EKS Auto Mode or Fargate.",
     impact: "the autoscaler starts no node for the Pod: it does not know that a group at zero would have the labels, and the Pod stays pending",
     fix: "Tag the group whose nodes register with the labels, or correct the selector of the Pod.",
     sources: &[
@@ -89,11 +89,19 @@ fn has_karpenter(evidence: &Evidence) -> bool {
             .any(|kind| evidence.documents_by_kind(kind).next().is_some())
 }
 
+/// Labels of managed node groups of EKS: the other labels of EKS are those of Auto Mode and Fargate.
+/// Source: Amazon EKS User Guide, "Managed node groups" and "Create a node pool for EKS Auto Mode".
+const OF_NODE_GROUPS: [&str; 3] =
+    ["eks.amazonaws.com/nodegroup", "eks.amazonaws.com/capacityType", "eks.amazonaws.com/sourceLaunchTemplate"];
+
 /// True if a Pod asks for labels of nodes that EKS or Karpenter start.
 fn asks_for_others(pod: &Workload) -> bool {
     let terms = pod.required_affinity.iter().flatten().flat_map(|term| &term.expressions);
     let mut keys = pod.node_selector.iter().map(|(key, _)| key.value.as_str()).chain(terms.map(|one| one.key.as_str()));
-    keys.any(|key| key.starts_with("karpenter.sh/") || key.starts_with("eks.amazonaws.com/"))
+    keys.any(|key| {
+        key.starts_with("karpenter.sh/")
+            || key.starts_with("eks.amazonaws.com/") && !OF_NODE_GROUPS.iter().any(|of_group| key.starts_with(of_group))
+    })
 }
 
 /// The labels that a Pod asks for, for a message.
@@ -187,6 +195,12 @@ status:
         aws::silent(&RULE, |c| {
             c.manifests = WORLD;
             c.add_scaling_group("gpu", &[("eks:nodegroup-name", "gpu")]);
+        });
+        // Of a managed node group, which is not there.
+        aws::fires(&RULE, |c| {
+            let asked = WORLD.replace("{pool: gpu}", "{eks.amazonaws.com/capacityType: SPOT}");
+            c.manifests = Box::leak(asked.into_boxed_str());
+            c.add_scaling_group("gpu", &[]);
         });
         // A Node has the label: something else keeps the Pod from it.
         aws::silent(&RULE, |c| {
