@@ -12,6 +12,7 @@ use crate::tags::Tag;
 
 pub(crate) mod alibaba;
 pub(crate) mod aws;
+pub(crate) mod controllers;
 pub(crate) mod lint;
 pub(crate) mod load_balancers;
 

@@ -51,32 +51,18 @@ fn check(context: &Context<'_>) -> CheckResult {
 mod tests {
     use super::RULE;
     use crate::testing::aws;
+    use crate::testing::controllers::controller_with_role;
 
-    const WORLD: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: cluster-autoscaler
-  namespace: kube-system
-  annotations:
-    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/autoscaler
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: cluster-autoscaler
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: cluster-autoscaler
-      containers:
-      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+    const WORLD: &str = controller_with_role!(
+        "cluster-autoscaler",
+        "autoscaler",
+        "      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
         command:
         - ./cluster-autoscaler
         - --cloud-provider=aws
         - --node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled,team=a
-";
+"
+    );
 
     fn with_tags(c: &mut aws::Cluster, tags: &[(&str, &str)]) {
         c.manifests = WORLD;

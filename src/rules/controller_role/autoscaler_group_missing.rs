@@ -49,33 +49,19 @@ fn has_instances(context: &Context<'_>, group: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::testing::controllers::controller_with_role;
     use crate::testing::{aws, tag};
 
-    const WORLD: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: cluster-autoscaler
-  namespace: kube-system
-  annotations:
-    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/autoscaler
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: cluster-autoscaler
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: cluster-autoscaler
-      containers:
-      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+    const WORLD: &str = controller_with_role!(
+        "cluster-autoscaler",
+        "autoscaler",
+        "      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
         command:
         - ./cluster-autoscaler
         - --cloud-provider=aws
         - --nodes=1:6:workers
-";
+"
+    );
 
     fn with_group(c: &mut aws::Cluster, name: &str) {
         c.manifests = WORLD;

@@ -121,33 +121,21 @@ fn asked(pod: &Workload) -> String {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::testing::controllers::controller_with_role;
     use crate::testing::{aws, tag};
 
-    const WORLD: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: cluster-autoscaler
-  namespace: kube-system
-  annotations:
-    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/autoscaler
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: cluster-autoscaler
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: cluster-autoscaler
-      containers:
-      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
+    const WORLD: &str = concat!(
+        controller_with_role!(
+            "cluster-autoscaler",
+            "autoscaler",
+            "      - image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0
         command:
         - ./cluster-autoscaler
         - --cloud-provider=aws
         - --nodes=0:6:gpu
----
+"
+        ),
+        "---
 apiVersion: v1
 kind: Pod
 metadata: {name: train-0, namespace: ml, uid: a-1}
@@ -168,7 +156,8 @@ spec:
 status:
   conditions:
   - {type: PodScheduled, status: 'False', reason: Unschedulable}
-";
+"
+    );
 
     #[test]
     fn fires() {

@@ -99,31 +99,15 @@ fn violation(context: &Context<'_>, one: &CompanionRole<'_>, audited: &Companion
 mod tests {
     use super::RULE;
     use crate::testing::aws;
+    use crate::testing::controllers::controller_with_role;
 
     /// The controller at a version.
     macro_rules! world {
         ($version:literal) => {
-            concat!(
-                "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: aws-load-balancer-controller
-  namespace: kube-system
-  annotations:
-    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/lbc
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: aws-load-balancer-controller
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: aws-load-balancer-controller
-      containers:
-      - name: controller
+            controller_with_role!(
+                "aws-load-balancer-controller",
+                "lbc",
+                "      - name: controller
         image: public.ecr.aws/eks/aws-load-balancer-controller:",
                 $version,
                 "

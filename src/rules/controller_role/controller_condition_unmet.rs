@@ -73,30 +73,16 @@ mod tests {
     use super::RULE;
     use crate::finding::Severity;
     use crate::testing::aws;
+    use crate::testing::controllers::controller_with_role;
 
-    const LBC: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: lbc
-  namespace: kube-system
-  annotations:
-    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/lbc
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: lbc
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: lbc
-      containers:
-      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+    const LBC: &str = controller_with_role!(
+        "lbc",
+        "lbc",
+        "      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
         args:
         - --cluster-name=c-m-4x8z2k9q
-";
+"
+    );
 
     const EBS: &str = "
 apiVersion: v1
@@ -186,30 +172,15 @@ spec:
         - --extra-tags=KubernetesCluster=c-m-4x8z2k9q
 ";
 
-    const KARPENTER: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: karpenter
-  namespace: kube-system
-  annotations:
-    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/karpenter
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: karpenter
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: karpenter
-      containers:
-      - image: public.ecr.aws/karpenter/controller:1.6.0
+    const KARPENTER: &str = controller_with_role!(
+        "karpenter",
+        "karpenter",
+        "      - image: public.ecr.aws/karpenter/controller:1.6.0
         env:
         - name: CLUSTER_NAME
           value: c-m-4x8z2k9q
-";
+"
+    );
 
     const LBC_POLICY: &str = include_str!("../../../policies/lbc.json");
 

@@ -49,28 +49,14 @@ mod tests {
     use super::RULE;
     use crate::controller::companion::{Companion, CompanionVersions};
     use crate::testing::aws;
+    use crate::testing::controllers::controller_with_role;
 
-    const WORLD: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: lbc
-  namespace: kube-system
-  annotations:
-    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/lbc
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: lbc
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: lbc
-      containers:
-      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.8.1
-";
+    const WORLD: &str = controller_with_role!(
+        "lbc",
+        "lbc",
+        "      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.8.1
+"
+    );
 
     fn towards(c: &mut aws::Cluster, policy: &str, version: &str) {
         c.manifests = WORLD;

@@ -52,31 +52,17 @@ fn check(context: &Context<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::testing::controllers::controller_with_role;
     use crate::testing::{aws, tag};
 
-    const LBC: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: lbc
-  namespace: kube-system
-  annotations:
-    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/lbc
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: lbc
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: lbc
-      containers:
-      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
+    const LBC: &str = controller_with_role!(
+        "lbc",
+        "lbc",
+        "      - image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
         args:
         - --cluster-name=c-m-4x8z2k9q
-";
+"
+    );
 
     fn group(c: &mut aws::Cluster, key: &str) {
         c.manifests = LBC;

@@ -61,31 +61,17 @@ fn check(context: &Context<'_>) -> CheckResult {
 mod tests {
     use super::RULE;
     use crate::testing::aws;
+    use crate::testing::controllers::controller_with_role;
 
-    const WORLD: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: karpenter
-  namespace: kube-system
-  annotations:
-    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/karpenter
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: karpenter
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: karpenter
-      containers:
-      - image: public.ecr.aws/karpenter/controller:1.6.0
+    const WORLD: &str = controller_with_role!(
+        "karpenter",
+        "karpenter",
+        "      - image: public.ecr.aws/karpenter/controller:1.6.0
         env:
         - name: INTERRUPTION_QUEUE
           value: prod
-";
+"
+    );
 
     fn reading(c: &mut aws::Cluster, resource: &str) {
         c.manifests = WORLD;
