@@ -176,13 +176,18 @@ fn answers(record: &Record, decoded: &Decoded) -> Vec<LineAnswer> {
         let known: BTreeSet<_> = own.map(|one| (one.source, one.meaning)).collect();
         known.len() > 1
     };
-    let by_line: Vec<LineAnswer> = record.by_line().iter().map(answer).collect();
-    if by_line.iter().all(|one| one.known) && differ(&by_line) {
+    let lines = record.by_line();
+    let by_line: Vec<LineAnswer> = lines.iter().map(answer).take_while(|one| one.known).collect();
+    if by_line.len() == lines.len() && differ(&by_line) {
         return by_line;
     }
-    let by_paragraph: Vec<LineAnswer> = record.by_paragraph().iter().map(answer).collect();
-    if differ(&by_paragraph) {
-        return by_paragraph;
+    let paragraphs = record.by_paragraph();
+    // A single one is the record.
+    if paragraphs.len() > 1 {
+        let by_paragraph: Vec<LineAnswer> = paragraphs.iter().map(answer).collect();
+        if differ(&by_paragraph) {
+            return by_paragraph;
+        }
     }
     vec![answer(record)]
 }
