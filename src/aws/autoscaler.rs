@@ -157,7 +157,7 @@ const GENERATED: [&str; 12] = [
     "failure-domain.beta.kubernetes.io/region",
 ];
 
-/// What an autoscaler expects of a label of a node that does not exist.
+/// The label that an autoscaler expects of a node that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExpectedLabel<'g> {
     Value(&'g str),

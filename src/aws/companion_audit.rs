@@ -50,7 +50,7 @@ pub(crate) struct CompanionAudit {
     pub(crate) unmet_limits: Vec<String>,
     /// Changes of Auto Scaling groups that it does not grant, with the name of the group.
     pub(crate) refused_groups: Vec<(&'static str, String)>,
-    /// What an earlier major version created and its role may not change.
+    /// Resources of an earlier major version that its role may not change.
     pub(crate) refused_of_v1: Vec<RefusedResource>,
     /// Keys of the tags that the controller sets.
     pub(crate) tags: Vec<String>,

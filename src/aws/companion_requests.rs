@@ -400,8 +400,8 @@ pub(crate) struct RefusedResource {
     pub(crate) id: String,
 }
 
-/// What version 1 of the AWS Load Balancer Controller created for the cluster and the role of version 2 may not change: the
-/// published policies ask for another tag.
+/// Resources that version 1 of the AWS Load Balancer Controller created for the cluster and the role of version 2 may not
+/// change: the published policies ask for another tag.
 pub(crate) fn refused_of_v1(
     one: &CompanionRole<'_>,
     grants: &RoleGrants,

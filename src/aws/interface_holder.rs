@@ -1,4 +1,4 @@
-//! What a network interface belongs to, by its description: what has to be deleted before it goes.
+//! The owner of a network interface, by its description: it has to be deleted before the interface goes.
 //! Sources: Amazon VPC User Guide, "Requester-managed network interfaces"; Elastic Load Balancing User Guides (`ELB
 //! <name>`); Amazon EKS User Guide, "VPC and subnet considerations" (`Amazon EKS <name>`).
 
@@ -16,7 +16,7 @@ const STARTS: [(&str, &str); 7] = [
     ("ElastiCache ", "ElastiCache cluster"),
 ];
 
-/// What holds an interface, such as `NAT gateway nat-0a`. The text is that of others: escape it.
+/// The owner of an interface, such as `NAT gateway nat-0a`. The text is that of others: escape it.
 pub(crate) fn holder(interface: &NetworkInterface) -> String {
     let text = interface.description.as_str();
     if let Some(id) = &interface.instance_id {

@@ -115,7 +115,7 @@ fn health<'e>(one: &Balancer<'e>) -> Option<Vec<&'e TargetHealth>> {
     Some(lists?.into_iter().flatten().collect())
 }
 
-/// Where the Pods of a Service with `externalTrafficPolicy: Local` are.
+/// The instances with Pods of a Service with `externalTrafficPolicy: Local`.
 struct LocalPods<'e> {
     /// Instances of the Nodes with a ready Pod; `None` if the endpoints were not given.
     instances: Option<BTreeSet<&'e str>>,

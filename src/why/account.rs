@@ -228,7 +228,7 @@ mod tests {
         assert!(conditional[0].contains("in part: aws:ResourceTag/team"), "{conditional:?}");
     }
 
-    /// What the account shows about a group that cannot be deleted.
+    /// The notes of the account about a group that cannot be deleted.
     fn holders(change: impl FnOnce(&mut Cluster)) -> Vec<String> {
         let mut cluster = Cluster::new();
         cluster.add_group("sg-ffff1111");

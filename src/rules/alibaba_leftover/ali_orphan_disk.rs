@@ -50,15 +50,14 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
 fn volumes<'c>(context: &'c Context<'_>) -> Option<BTreeSet<&'c str>> {
     let evidence = context.kubernetes;
     let is_whole = evidence.is_whole && evidence.document_lists.contains(&DocumentKind::PersistentVolume);
-    let objects = evidence.documents_by_kind(DocumentKind::PersistentVolume).map(|one| one.object());
-    let of_driver = objects.filter(|object| object.text(&["spec", "csi", "driver"]) == Some(ALIBABA_DISK_DRIVER));
+    let objects = || evidence.documents_by_kind(DocumentKind::PersistentVolume).map(|one| one.object());
+    let of_driver = objects().filter(|object| object.text(&["spec", "csi", "driver"]) == Some(ALIBABA_DISK_DRIVER));
     // Recordings of earlier versions do not hold the disks.
     let disks: Option<BTreeSet<&str>> = of_driver.map(|object| object.text(&["spec", "csi", "volumeHandle"])).collect();
     // The FlexVolume driver names the object like the disk.
-    let names = evidence.documents_by_kind(DocumentKind::PersistentVolume).map(|one| one.object());
-    let names = names.filter_map(|object| object.text(&["metadata", "name"]));
-    let disks = disks.map(|disks| disks.into_iter().chain(names).collect::<BTreeSet<&str>>());
-    disks.filter(|_| is_whole && context.cluster_id() != DEFAULT_CLUSTER_ID)
+    let names = objects().filter_map(|object| object.text(&["metadata", "name"]));
+    let disks = disks.filter(|_| is_whole && context.cluster_id() != DEFAULT_CLUSTER_ID);
+    disks.map(|disks| disks.into_iter().chain(names).collect())
 }
 
 /// Disks that the driver of a living cluster made, and that no object of it names.
@@ -126,7 +125,7 @@ mod tests {
     fn a_disk_without_an_object() {
         alibaba::fires(&RULE, |c| of_driver(c, "d-bp1used"));
         alibaba::silent(&RULE, |c| of_driver(c, "d-bp1left"));
-        // A file is no list of what exists.
+        // A file does not list what exists.
         alibaba::does_not_apply(&RULE, |c| {
             of_driver(c, "d-bp1used");
             c.is_live = false;

@@ -97,7 +97,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     CheckResult::counted(checked, found)
 }
 
-/// What to do: if subnets in two zones have the role tag, something else excludes them.
+/// The next step: if subnets in two zones have the role tag, something else excludes them.
 fn fix(
     controller: &CompanionRun<'_>,
     context: &Context<'_>,

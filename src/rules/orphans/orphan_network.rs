@@ -61,7 +61,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     )
 }
 
-/// What the network interfaces in owned VPCs belong to; without such a VPC, those in owned subnets.
+/// The owners of the network interfaces in owned VPCs; without such a VPC, of those in owned subnets.
 fn holders(region: &RegionView<'_>, found: &[Tagged<'_>]) -> BTreeSet<String> {
     let ids = |kind: ResourceKind| -> BTreeSet<&str> {
         found.iter().filter(|one| one.kind() == kind).map(|one| one.id()).collect()

@@ -114,7 +114,7 @@ spec: {csi: {driver: ebs.csi.aws.com, volumeHandle: vol-0other}}
             let id = c.region().volumes[0].id.clone();
             c.manifests = Box::leak(VOLUMES.replace("vol-0other", &id).into_boxed_str());
         });
-        // A file is no list of what exists.
+        // A file does not list what exists.
         aws::silent(&RULE, |c| {
             made_for(c, "pvc-2");
             c.is_live = false;

@@ -94,7 +94,7 @@ enum CommonLabel<'n> {
     Absent,
 }
 
-/// What Nodes have in common of a label; `None` if they differ, or if there is no Node.
+/// The label that all Nodes have, or lack, alike; `None` if they differ, or without Nodes.
 fn common_label<'n>(nodes: &[&'n KubernetesNode], key: &str) -> Option<CommonLabel<'n>> {
     let value = nodes.first()?.labels.get(key);
     let is_common = nodes.iter().all(|node| node.labels.get(key) == value);
