@@ -3,6 +3,7 @@
 //! Alibaba Cloud has rooms of the same names in `alibaba`.
 
 pub(crate) mod autoscaler;
+mod cluster_api;
 pub(crate) mod clusters;
 pub(crate) mod companion_audit;
 mod companion_needs;

@@ -277,6 +277,11 @@ mod tests {
                 "karpenter-controller-1.12" => &[
                     "`arc-zonal-shift:GetManagedResource` applies to alb, nlb, which none of the statement's resources can match",
                 ],
+                "capa-controllers-eks" | "capa-controllers-eks-1.1" => &[
+                    "`eks:DescribeIdentityProviderConfig` applies to identityproviderconfig, which none of the statement's resources can match",
+                    "`eks:DisassociateIdentityProviderConfig` applies to identityproviderconfig, which none of the statement's resources can match",
+                    "`eks:ListClusters` does not support resources: only a statement on `*` grants it",
+                ],
                 "alicloud-csi-disk" | "alicloud-csi-disk-1.5" | "alicloud-csi-disk-1.6" => {
                     &["duplicate pattern `ecs:CreateSnapshot`"]
                 }

@@ -12,8 +12,10 @@ pub(crate) mod alibaba;
 pub(crate) mod alibaba_companion;
 pub(crate) mod alibaba_flags;
 pub(crate) mod call_tags;
+mod cluster_api;
 pub(crate) mod companion;
 pub(crate) mod companion_requests;
+pub(crate) mod needed_action;
 
 /// A version of the cloud controller manager. `1.31` means the newest patch of that minor version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,9 +7,10 @@ use crate::aws::companion_requests::{
 use crate::aws::companions::{CompanionRole, ObjectUse, companion_roles};
 use crate::aws::view::ClusterView;
 use crate::baseline;
+use crate::controller::companion::CompanionRow;
+use crate::controller::needed_action::NeededAction;
 #[cfg(test)]
-use crate::controller::companion::Trigger;
-use crate::controller::companion::{CompanionRow, NeededAction};
+use crate::controller::needed_action::Trigger;
 use crate::kubernetes::Evidence;
 use crate::policy::{
     self, Assessment, Catalogue, Environment, EscalationPath, Need, PolicySet, PreparedPolicies, Question, Statement,

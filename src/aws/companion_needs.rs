@@ -3,7 +3,7 @@
 use crate::aws::autoscaler;
 use crate::aws::companions::{CompanionRun, ObjectUse, is_isolated};
 use crate::aws::view::ClusterView;
-use crate::controller::companion::{NeededAction, Trigger};
+use crate::controller::needed_action::{ClusterApiTask, NeededAction, Trigger};
 use crate::controller::{ControllerVersion, is_in_span};
 use crate::kubernetes::is_false;
 use crate::nodes::KubernetesNode;
@@ -68,6 +68,11 @@ impl CompanionRun<'_> {
                     Trigger::Tls => objects.has_tls,
                     Trigger::TagDiscovery => !autoscaler::discoveries(self).is_empty(),
                     Trigger::EksGroupAtZero => autoscaler::groups_at_zero(self, view).any(autoscaler::is_of_eks),
+                    // Machines that Ignition configures read their data from a bucket.
+                    Trigger::ClusterApi(ClusterApiTask::Secrets) => {
+                        objects.cluster_api.has(ClusterApiTask::Secrets) && !is_on("BootstrapFormatIgnition")
+                    }
+                    Trigger::ClusterApi(task) => objects.cluster_api.has(task),
                     Trigger::AnyWebAcl => objects.exists && !is_isolated(view) && !is_off("enable-wafv2"),
                 }
         };

@@ -86,7 +86,8 @@ pub(crate) fn own_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> Controlle
         Companion::ClusterAutoscaler
         | Companion::ExternalDns
         | Companion::VpcCni
-        | Companion::NodeTerminationHandler => {}
+        | Companion::NodeTerminationHandler
+        | Companion::ClusterApi => {}
     }
     own
 }

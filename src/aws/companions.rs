@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::aws::cluster_api::ClusterApiTasks;
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{is_for_service_account, names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, identify};
 use crate::controller::{ControllerVersion, label};
 use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind, is_false, is_true};
+use crate::nodes::KubernetesNode;
 use crate::policy::Environment;
 
 /// A controller that runs in the cluster.
@@ -134,6 +136,8 @@ pub(crate) struct ObjectUse {
     pub(crate) has_class_role: bool,
     /// An `EC2NodeClass` names its AMIs by an alias.
     pub(crate) has_ami_alias: bool,
+    /// Tasks of Cluster API Provider AWS.
+    pub(crate) cluster_api: ClusterApiTasks,
 }
 
 impl ObjectUse {
@@ -220,15 +224,18 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
         Companion::VpcCni => ["DISABLE_NETWORK_RESOURCE_PROVISIONING", "ENABLE_IMDS_ONLY_MODE"]
             .iter()
             .all(|name| run.setting(name, false) == Some(false)),
-        Companion::LoadBalancerController | Companion::EbsCsi | Companion::Karpenter => true,
+        Companion::LoadBalancerController | Companion::EbsCsi | Companion::Karpenter | Companion::ClusterApi => true,
     }
 }
 
-/// True if a Pod Identity agent runs, or a role of the account is for it: its associations are not read.
+/// True if a Pod Identity agent runs, or a role of the account is for it and the cluster may be one of EKS: its
+/// associations are not read. No other cluster has it (Amazon EKS User Guide, "EKS Pod Identity restrictions").
 fn uses_pod_identity(view: &ClusterView<'_>, evidence: &Evidence) -> bool {
     let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers).map(|one| &one.image.value);
+    let may_be_eks = |node: &KubernetesNode| node.is_eks() || node.kubelet_version.is_empty();
+    let is_possible = view.nodes.is_none_or(|nodes| nodes.is_empty() || nodes.iter().any(may_be_eks));
     images.any(|image| image.contains("pod-identity-agent"))
-        || view.inventory.accounts.iter().flat_map(|account| &account.roles).any(names_pod_identity)
+        || is_possible && view.inventory.accounts.iter().flat_map(|account| &account.roles).any(names_pod_identity)
 }
 
 /// A controller with the role that it uses, and how that is known.

@@ -2,6 +2,7 @@
 //! Sources: kubernetes-sigs/aws-load-balancer-controller `pkg/ingress/class_loader.go`, `pkg/ingress/group_loader.go`,
 //! `pkg/ingress/model_build_load_balancer.go`.
 
+use crate::aws::cluster_api::ClusterApiTasks;
 use crate::aws::companions::{CompanionRun, ListenerUse, ObjectUse, companions};
 use crate::controller::companion::Companion;
 use crate::finding::ResourceRef;
@@ -212,6 +213,7 @@ pub(crate) fn object_use(evidence: &Evidence, listeners: ListenerUse) -> ObjectU
         has_tls: listeners.has_tls,
         has_services: evidence.services.iter().flatten().any(is_of_load_balancer_controller),
         has_class_role: classes().any(|class| class.text(&["spec", "role"]).is_some_and(|role| !role.is_empty())),
+        cluster_api: ClusterApiTasks::of(evidence),
         has_ami_alias: classes()
             .any(|class| class.items(&["spec", "amiSelectorTerms"]).any(|term| term.text(&["alias"]).is_some())),
     }

@@ -116,7 +116,12 @@ fn published(run: &CompanionRun<'_>, view: &ClusterView<'_>) -> Vec<String> {
     let is_published_there = |release: &&Release| match release.variant {
         Variant::Isolated => is_isolated(view),
         Variant::Standard => !is_isolated(view) || run.row.companion != Companion::LoadBalancerController,
-        Variant::Nas | Variant::TaggedVolumes | Variant::ClusterScoped | Variant::Ipv4 | Variant::Ipv6 => true,
+        Variant::Nas
+        | Variant::TaggedVolumes
+        | Variant::ClusterScoped
+        | Variant::Ipv4
+        | Variant::Ipv6
+        | Variant::Eks => true,
     };
     releases.filter(is_published_there).map(|release| release.baseline.to_owned()).collect()
 }

@@ -3,14 +3,14 @@
 use crate::controller::ControllerVersion;
 use crate::controller::alibaba_companion::AlibabaCompanion::{self, CsiController, CsiNode, Terway};
 use crate::controller::companion::Companion::{
-    self, ClusterAutoscaler, EbsCsi, EfsCsi, Karpenter, LoadBalancerController, VpcCni,
+    self, ClusterApi, ClusterAutoscaler, EbsCsi, EfsCsi, Karpenter, LoadBalancerController, VpcCni,
 };
 use crate::controller::companion::{COMPANIONS, CompanionRow};
 use crate::policy::{Condition, Need};
 
 use super::Baseline;
 use super::embedded::find;
-use Variant::{ClusterScoped, Ipv4, Ipv6, Isolated, Nas, Standard, TaggedVolumes};
+use Variant::{ClusterScoped, Eks, Ipv4, Ipv6, Isolated, Nas, Standard, TaggedVolumes};
 
 /// A controller with published policies, of either cloud.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +74,8 @@ pub(crate) enum Variant {
     ClusterScoped,
     Ipv4,
     Ipv6,
+    /// Next to the standard one, for clusters of EKS.
+    Eks,
 }
 
 impl Variant {
@@ -87,6 +89,7 @@ impl Variant {
             Self::ClusterScoped => "AmazonEBSCSIDriverEKSClusterScopedPolicy",
             Self::Ipv4 => "IPv4",
             Self::Ipv6 => "IPv6",
+            Self::Eks => "for clusters of EKS, in addition",
         }
     }
 }
@@ -188,6 +191,22 @@ pub(crate) const RELEASES: &[Release] = &[
     release(Karpenter, Standard, (1, 11, 0), "karpenter-controller-1.11"),
     release(Karpenter, Standard, (1, 12, 0), "karpenter-controller-1.12"),
     release(Karpenter, Standard, (1, 13, 0), "karpenter-controller"),
+    release(ClusterApi, Standard, (1, 1, 0), "capa-controllers-1.1"),
+    release(ClusterApi, Standard, (1, 5, 0), "capa-controllers-1.5"),
+    release(ClusterApi, Standard, (2, 0, 0), "capa-controllers-2.0"),
+    release(ClusterApi, Standard, (2, 1, 0), "capa-controllers-2.1"),
+    release(ClusterApi, Standard, (2, 1, 1), "capa-controllers-2.1.1"),
+    release(ClusterApi, Standard, (2, 2, 2), "capa-controllers-2.2.2"),
+    release(ClusterApi, Standard, (2, 3, 0), "capa-controllers-2.3"),
+    release(ClusterApi, Standard, (2, 4, 2), "capa-controllers-2.4.2"),
+    release(ClusterApi, Standard, (2, 5, 0), "capa-controllers-2.5"),
+    release(ClusterApi, Standard, (2, 7, 0), "capa-controllers-2.7"),
+    release(ClusterApi, Standard, (2, 8, 4), "capa-controllers-2.8.4"),
+    release(ClusterApi, Standard, (2, 9, 0), "capa-controllers-2.9"),
+    release(ClusterApi, Standard, (2, 10, 0), "capa-controllers-2.10"),
+    release(ClusterApi, Standard, (2, 11, 0), "capa-controllers"),
+    release(ClusterApi, Eks, (1, 1, 0), "capa-controllers-eks-1.1"),
+    release(ClusterApi, Eks, (1, 4, 0), "capa-controllers-eks"),
     alibaba(CsiController, Standard, (1, 5, 0), "alicloud-csi-disk-1.5"),
     alibaba(CsiController, Standard, (1, 6, 2), "alicloud-csi-disk-1.6"),
     alibaba(CsiController, Standard, (1, 36, 2), "alicloud-csi-disk"),

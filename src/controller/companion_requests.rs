@@ -126,7 +126,8 @@ pub(crate) fn requests(companion: Companion) -> &'static [RequestShape] {
         Companion::ClusterAutoscaler
         | Companion::ExternalDns
         | Companion::VpcCni
-        | Companion::NodeTerminationHandler => &[],
+        | Companion::NodeTerminationHandler
+        | Companion::ClusterApi => &[],
     }
 }
 
@@ -147,7 +148,8 @@ pub(crate) fn own_keys(companion: Companion) -> impl Iterator<Item = &'static st
         Companion::ClusterAutoscaler
         | Companion::ExternalDns
         | Companion::VpcCni
-        | Companion::NodeTerminationHandler => &[],
+        | Companion::NodeTerminationHandler
+        | Companion::ClusterApi => &[],
     };
     own.iter().copied().chain(OWNERS)
 }
@@ -162,7 +164,8 @@ pub(crate) fn tag_setting(companion: Companion) -> Option<&'static str> {
         Companion::ClusterAutoscaler
         | Companion::ExternalDns
         | Companion::VpcCni
-        | Companion::NodeTerminationHandler => None,
+        | Companion::NodeTerminationHandler
+        | Companion::ClusterApi => None,
     }
 }
 

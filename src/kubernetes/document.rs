@@ -92,6 +92,8 @@ pub enum DocumentKind {
     TargetGroupBinding,
     /// `AlbConfig` of the ALB Ingress controller of Alibaba Cloud.
     AlbConfig,
+    /// `AWSCluster`, `AWSMachine`, `AWSMachineTemplate` or `AWSMachinePool` of Cluster API Provider AWS.
+    ClusterApiAws,
     /// `Gateway`, or a route of the Gateway API.
     GatewayApi,
 }
@@ -290,7 +292,7 @@ const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 58] = [
+const KINDS: [(&str, &str, DocumentKind); 62] = [
     ("rke-machine-config.cattle.io", "Amazonec2Config", DocumentKind::RancherMachine),
     ("management.cattle.io", "NodeTemplate", DocumentKind::RancherMachine),
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
@@ -307,6 +309,10 @@ const KINDS: [(&str, &str, DocumentKind); 58] = [
     ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate", DocumentKind::KubeadmWrapper),
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate", DocumentKind::KubeadmWrapper),
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfig", DocumentKind::KubeadmWrapper),
+    ("infrastructure.cluster.x-k8s.io", "AWSCluster", DocumentKind::ClusterApiAws),
+    ("infrastructure.cluster.x-k8s.io", "AWSMachine", DocumentKind::ClusterApiAws),
+    ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate", DocumentKind::ClusterApiAws),
+    ("infrastructure.cluster.x-k8s.io", "AWSMachinePool", DocumentKind::ClusterApiAws),
     ("kops.k8s.io", "Cluster", DocumentKind::Kops),
     ("kops.k8s.io", "InstanceGroup", DocumentKind::Kops),
     ("controlplane.cluster.x-k8s.io", "RKE2ControlPlane", DocumentKind::Rke2Wrapper),

@@ -56,6 +56,102 @@ pub(super) static PUBLISHED: &[Embedded] = &[
         "nodes, from v1.6.2 on"
     ),
     published!(
+        "capa-controllers",
+        "capa-controllers.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.11.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.11 and later"
+    ),
+    published!(
+        "capa-controllers-1.1",
+        "published/capa-controllers-1.1.json",
+        "kubernetes-sigs/cluster-api-provider-aws v1.1.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v1.1 up to, not including, v1.5"
+    ),
+    published!(
+        "capa-controllers-1.5",
+        "published/capa-controllers-1.5.json",
+        "kubernetes-sigs/cluster-api-provider-aws v1.5.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v1.5 up to, not including, v2.0"
+    ),
+    published!(
+        "capa-controllers-2.0",
+        "published/capa-controllers-2.0.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.0.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.0 up to, not including, v2.1"
+    ),
+    published!(
+        "capa-controllers-2.1",
+        "published/capa-controllers-2.1.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.1.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.1 up to, not including, v2.1.1"
+    ),
+    published!(
+        "capa-controllers-2.1.1",
+        "published/capa-controllers-2.1.1.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.1.1, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.1.1 up to, not including, v2.2.2"
+    ),
+    published!(
+        "capa-controllers-2.10",
+        "published/capa-controllers-2.10.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.10.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.10 up to, not including, v2.11"
+    ),
+    published!(
+        "capa-controllers-2.2.2",
+        "published/capa-controllers-2.2.2.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.2.2, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.2.2 up to, not including, v2.3"
+    ),
+    published!(
+        "capa-controllers-2.3",
+        "published/capa-controllers-2.3.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.3.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.3 up to, not including, v2.4.2"
+    ),
+    published!(
+        "capa-controllers-2.4.2",
+        "published/capa-controllers-2.4.2.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.4.2, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.4.2 up to, not including, v2.5"
+    ),
+    published!(
+        "capa-controllers-2.5",
+        "published/capa-controllers-2.5.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.5.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.5 up to, not including, v2.7"
+    ),
+    published!(
+        "capa-controllers-2.7",
+        "published/capa-controllers-2.7.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.7.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.7 up to, not including, v2.8.4"
+    ),
+    published!(
+        "capa-controllers-2.8.4",
+        "published/capa-controllers-2.8.4.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.8.4, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.8.4 up to, not including, v2.9"
+    ),
+    published!(
+        "capa-controllers-2.9",
+        "published/capa-controllers-2.9.json",
+        "kubernetes-sigs/cluster-api-provider-aws v2.9.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllers (Apache-2.0)",
+        "v2.9 up to, not including, v2.10"
+    ),
+    published!(
+        "capa-controllers-eks",
+        "capa-controllers-eks.json",
+        "kubernetes-sigs/cluster-api-provider-aws v1.4.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllersEKS (Apache-2.0)",
+        "v1.4 and later"
+    ),
+    published!(
+        "capa-controllers-eks-1.1",
+        "published/capa-controllers-eks-1.1.json",
+        "kubernetes-sigs/cluster-api-provider-aws v1.1.0, cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml, AWSIAMManagedPolicyControllersEKS (Apache-2.0)",
+        "v1.1 up to, not including, v1.4"
+    ),
+    published!(
         "cluster-autoscaler-1.23",
         "published/cluster-autoscaler-1.23.json",
         "kubernetes/autoscaler cluster-autoscaler-1.23.0, cluster-autoscaler/cloudprovider/aws/README.md (Apache-2.0)",

@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the role that a controller may assume opens a privilege escalation path",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Role],
-    condition: "No workloads were given, and the trust policy of a role that belongs to the cluster (by its tag, its name, or as the only one if no other cluster was read) admits the ServiceAccount that the chart or the guide of a controller uses, by its name or a pattern of it: AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI, node termination handler. The role grants every action of a known path to more permissions or to code on other machines, and at least one of them is in no policy that the projects of its controllers publish. With workloads, `controller-escalation` decides.",
+    condition: "No workloads were given, and the trust policy of a role that belongs to the cluster (by its tag, its name, or as the only one if no other cluster was read) admits the ServiceAccount that the chart or the guide of a controller uses, by its name or a pattern of it: AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI, node termination handler, Cluster API Provider AWS. The role grants every action of a known path to more permissions or to code on other machines, and at least one of them is in no policy that the projects of its controllers publish. With workloads, `controller-escalation` decides.",
     impact: "a compromised Pod of the controller can use this path",
     fix: "Attach the policy that the project publishes, and nothing more.",
     sources: &["docs/policy-engine.md, Beyond the baseline"],
