@@ -13,6 +13,7 @@ use crate::rules::{self, messages};
 
 mod account;
 mod checked;
+mod controllers;
 mod decoded;
 mod fields;
 mod paste;
@@ -102,6 +103,9 @@ pub(crate) struct LineAnswer {
     /// Those of its rules that check the condition of the message itself.
     #[serde(skip)]
     pub(crate) deciding: &'static [&'static str],
+    /// The workload that makes the call: what a rule finds on others is not the cause.
+    #[serde(skip)]
+    pub(crate) workload: Option<String>,
     /// Ids, names and codes in the message.
     pub(crate) fields: BTreeMap<&'static str, Value>,
 }
@@ -166,9 +170,9 @@ impl Why {
 /// The answer to a record, or those to its parts if they are several messages: a text without headers may hold several
 /// errors, one on each line or in each paragraph.
 fn answers(record: &Record, decoded: &Decoded) -> Vec<LineAnswer> {
-    let answer = |record: &Record| match decoded::replaced(record, decoded) {
-        Some((record, here)) => LineAnswer { here, ..answer_record(&record) },
-        None => answer_record(record),
+    let answer = |record: &Record| {
+        decoded::replaced(record, decoded)
+            .map_or_else(|| answer_pasted(record), |(record, here)| LineAnswer { here, ..answer_record(&record) })
     };
     // A refusal that is not in a table may be a part of the message around it.
     let differ = |found: &[LineAnswer]| {
@@ -190,6 +194,12 @@ fn answers(record: &Record, decoded: &Decoded) -> Vec<LineAnswer> {
         }
     }
     vec![answer(record)]
+}
+
+fn answer_pasted(record: &Record) -> LineAnswer {
+    let answer = answer_record(record);
+    let here = if answer.known { decoded::pasted(record) } else { Vec::new() };
+    LineAnswer { here, ..answer }
 }
 
 fn answer_record(record: &Record) -> LineAnswer {
@@ -222,6 +232,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         is_about_host: false,
         is_about_deletion: false,
         deciding: &[],
+        workload: None,
         fields: BTreeMap::new(),
     };
     let message = messages::find(&bare, line);

@@ -265,42 +265,4 @@ mod tests {
                 "oidc.example.com:sub": format!("system:serviceaccount:{service_account}")}}}]});
         role.trust_policy = Some(trust.to_string());
     }
-
-    /// An AWS Load Balancer Controller whose Pods have no credentials but those of their nodes.
-    pub(super) const LBC_ON_NODES: &str = "
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: aws-load-balancer-controller
-  namespace: kube-system
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: aws-load-balancer-controller
-  namespace: kube-system
-  uid: a-2
-spec:
-  template:
-    spec:
-      serviceAccountName: aws-load-balancer-controller
-      containers:
-      - name: controller
-        image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
----
-apiVersion: v1
-kind: Pod
-metadata:
-  name: aws-load-balancer-controller-0a
-  namespace: kube-system
-  uid: a-3
-  ownerReferences:
-  - kind: ReplicaSet
-    name: aws-load-balancer-controller-0
-spec:
-  serviceAccountName: aws-load-balancer-controller
-  containers:
-  - name: controller
-    image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
 }

@@ -61,6 +61,7 @@ pub(crate) mod refusals {
         "iam-controller-action-missing",
         "controller-action-missing",
         "controller-condition-unmet",
+        "lbc-v1-resource",
     ];
     /// The line does not state which policy refused.
     pub(crate) const UNSTATED: &[&str] = &[
@@ -70,6 +71,7 @@ pub(crate) mod refusals {
         "iam-controller-action-missing",
         "controller-action-missing",
         "controller-condition-unmet",
+        "lbc-v1-resource",
     ];
     /// Rules that find why a call was necessary: the account has no service-linked role yet.
     pub(crate) const SERVICE_LINKED_ROLE: &[&str] = &["lb-service-linked-role-missing"];

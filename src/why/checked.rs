@@ -201,7 +201,11 @@ pub(super) fn is_about(line: &LineAnswer, finding: &Finding) -> bool {
         let mut of_kind = resources().filter(|one| one.kind == *kind).peekable();
         of_kind.peek().is_none() || of_kind.any(|one| texts(named).any(|name| is_named(&one.id, name)))
     });
-    is_named_there && repeats(line, finding)
+    let is_of_workload = |workload: &String| {
+        let mut workloads = resources().filter(|one| one.kind == ResourceKind::Workload).peekable();
+        workloads.peek().is_none() || workloads.any(|one| one.id == *workload)
+    };
+    is_named_there && line.workload.as_ref().is_none_or(is_of_workload) && repeats(line, finding)
 }
 
 /// True for an id, and for the name at the end of an ARN.

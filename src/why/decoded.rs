@@ -28,6 +28,8 @@ pub(crate) struct NotDecoded {
 static ENCODED: LazyLock<Option<Regex>> =
     LazyLock::new(|| expression(r"(?i)encoded authorization failure message: ?([A-Za-z0-9_-]{20,})"));
 
+static BEGINNING: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r#"\{\s*"allowed"\s*:\s*false"#));
+
 /// The encoded messages of a paste, each once, at most [`MOST`].
 #[cfg(any(feature = "aws", test))]
 pub(crate) fn encoded(paste: &str) -> Vec<String> {
@@ -74,6 +76,8 @@ impl<T> Default for Items<T> {
 struct Statement {
     #[serde(default)]
     statement_id: String,
+    #[serde(default)]
+    conditions: Items<Condition>,
 }
 
 #[derive(Deserialize)]
@@ -128,18 +132,42 @@ pub(super) fn replaced(record: &Record, decoded: &Decoded) -> Option<(Record, Ve
         .collect();
     // A reading with the line breaks of the paste keeps a part of the encoded message.
     readings.push(refusal);
+    let here = stated(explicit_deny, &matched_statements.items, &conditions.items);
+    Some((Record { readings, ..record.clone() }, here))
+}
+
+/// What a decoded message in the paste itself states besides the refusal.
+pub(super) fn pasted(record: &Record) -> Vec<String> {
+    let found = record.readings.iter().find_map(|text| {
+        let start = BEGINNING.as_ref()?.find(text)?.start();
+        serde_json::Deserializer::from_str(text.get(start..)?).into_iter::<Message>().next()?.ok()
+    });
+    found.map_or_else(Vec::new, |Message { explicit_deny, matched_statements, context }| {
+        stated(explicit_deny, &matched_statements.items, &context.conditions.items)
+    })
+}
+
+/// The statement that denies, and the tags of the request.
+fn stated(explicit_deny: bool, matched: &[Statement], conditions: &[Condition]) -> Vec<String> {
     let mut here = Vec::new();
-    let ids: Vec<String> = matched_statements.items.into_iter().map(|one| one.statement_id).collect();
-    let named: Vec<String> =
-        ids.iter().filter(|id| !id.is_empty()).map(|id| format!("`{}`", text::printable(id))).collect();
+    let named: Vec<String> = matched.iter().filter(|one| !one.statement_id.is_empty()).map(described).collect();
     if explicit_deny && !named.is_empty() {
         here.push(format!("the decoded message names the statement that denies it: {}", text::list(&named, 3)));
     }
-    let tags: Vec<String> = conditions.items.iter().filter_map(tag).collect();
+    let tags: Vec<String> = conditions.iter().filter_map(tag).collect();
     if !tags.is_empty() {
         here.push(format!("the request had {}", text::list(&tags, 6)));
     }
-    Some((Record { readings, ..record.clone() }, here))
+    here
+}
+
+/// "`Sid` with a condition on `aws:RequestTag/team`".
+fn described(statement: &Statement) -> String {
+    let keys: Vec<String> =
+        statement.conditions.items.iter().map(|one| format!("`{}`", text::printable(&one.key))).collect();
+    let condition =
+        if keys.is_empty() { String::new() } else { format!(" with a condition on {}", text::list(&keys, 3)) };
+    format!("`{}`{condition}", text::printable(&statement.statement_id))
 }
 
 /// A tag of the request or of the resource, on which policies of controllers depend.
@@ -207,6 +235,28 @@ mod tests {
         let found = answered(Ok(message(false).to_string()));
         assert!(!found.fields.contains_key("deny"), "{found:?}");
         assert_eq!(found.rules.first(), Some(&"iam-action-missing"));
+    }
+
+    #[test]
+    fn a_decoded_message_in_the_paste_names_the_same() {
+        let mut text = message(true);
+        text["matchedStatements"]["items"][0]["conditions"] = json!({"items": [
+            {"key": "aws:RequestTag/team-id", "values": {"items": [{"value": "true"}]}}
+        ]});
+        let here = [
+            "the decoded message names the statement that denies it: `DenyOthers` with a condition on `aws:RequestTag/team-id`",
+            "the request had `aws:RequestTag/CSIVolumeName=pvc-1`",
+        ];
+        let wrapped = json!({"DecodedMessage": text.to_string()}).to_string();
+        for paste in [text.to_string(), format!("{text:#}"), wrapped] {
+            let found = crate::why::answer(&paste).lines.remove(0);
+            assert_eq!(found.fields["role"], "prod-worker");
+            assert_eq!(
+                found.fields["principal"], "arn:aws:sts::111122223333:assumed-role/prod-worker/i-0a1b2c3d",
+                "{paste}"
+            );
+            assert_eq!(found.here, here, "{paste}");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ macro_rules! fields {
 }
 
 /// Fields by the text around them; of several expressions for one field the first that fits counts.
-static FIELDS: [Field; 64] = fields! {
+static FIELDS: [Field; 65] = fields! {
     "instance" First r"(?i)(?:instance(?: ID)?|node) \\?[\x22']?(i-[0-9a-z]{4,17})\b";
     "instance" First r"assumed-role/[^/\s]+/(i-[0-9a-f]{4,17})\b";
     "instance" First r"\b(i-[0-9a-f]{8,17})\b";
@@ -82,6 +82,7 @@ static FIELDS: [Field; 64] = fields! {
     "zone" First r"Availability Zone ([a-z]{2}(?:-[a-z]+)+-[0-9][a-z]):";
     "cidr" First r"\b((?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2})\b";
     "principal" First r"User: (arn:aws[a-z-]*:[a-z]+::[0-9]{12}:[^\s?&\x22]+)";
+    "principal" First r"\x22arn\x22: ?\x22(arn:aws[a-z-]*:(?:sts|iam)::[0-9]{12}:(?:assumed-role|role|user)/[^\s\x22]+)\x22";
     "role" First r"assumed-role/([^/\s\x22]+)";
     "role" First r"\brole/(?:[A-Za-z0-9+=,.@_-]+/)*([A-Za-z0-9+=,.@_-]+)";
     "resource" First r"on resource: (arn:[^\s?&\x22]+|\*)";

@@ -44,6 +44,8 @@ pub(super) struct Refusal {
     is_of_user: bool,
     /// True if a controller that makes machines wrote it: its credentials are none of the nodes'.
     is_of_machines: bool,
+    /// True if it is a decoded authorization message of EC2.
+    is_decoded: bool,
     /// True if no known controller makes the call, or another program has the code.
     is_of_others: bool,
     pub(super) cloud: Cloud,
@@ -130,12 +132,14 @@ fn is_published(service: &str, action: &str) -> bool {
 const OF_IAM: [&str; 4] = ["instanceprofile", "passrole", "servicelinkedrole", "servercertificate"];
 
 /// Calls by what their callers write where the error itself does not name the action.
-const CALLERS: [(&str, &str); 17] = [
+const CALLERS: [(&str, &str); 18] = [
     ("launching instances, creating fleet", "ec2:CreateFleet"),
     ("error configuring source-dest-check", "ec2:ModifyInstanceAttribute"),
     ("error creating aws route", "ec2:CreateRoute"),
     ("error in tagging ec2 instance", "ec2:CreateTags"),
     ("error checking if node", "ec2:DescribeInstances"),
+    // kubernetes-sigs/cluster-api-provider-aws `pkg/cloud/services/ec2/ami.go#defaultAMIIDLookup`.
+    ("failed to find ami", "ec2:DescribeImages"),
     ("failed to createnetworkinterface", "ec2:CreateNetworkInterface"),
     ("failed to tag the newly created eni", "ec2:CreateTags"),
     ("could not create volume in ec2", "ec2:CreateVolume"),
@@ -177,6 +181,7 @@ pub(super) fn refusal(text: &str) -> Option<Refusal> {
             is_of_person: false,
             is_of_user: false,
             is_of_machines: false,
+            is_decoded: false,
             is_of_others: match api {
                 Some(api) => products(api).is_empty(),
                 // Other programs have codes of these names.
@@ -235,6 +240,7 @@ pub(super) fn refusal(text: &str) -> Option<Refusal> {
         is_of_person: lower.contains("an error occurred ("),
         is_of_user: lower.contains(":user/"),
         is_of_machines: OF_MACHINES.iter().any(|words| lower.contains(words)),
+        is_decoded,
         is_of_others: false,
         cloud: Cloud::Aws,
     })
@@ -266,6 +272,8 @@ impl Refusal {
         match self.cloud {
             Cloud::Alibaba => !self.is_of_others || is_of_controller,
             // People and pipelines have the same rights refused.
+            // A decoded message is that of a call of EC2, whoever made it.
+            Cloud::Aws if self.is_decoded => is_published(service, &action),
             Cloud::Aws if self.is_of_user && !is_of_controller => self.is_of_person,
             Cloud::Aws if service == "iam" => is_of_controller || OF_IAM.iter().any(|part| action.contains(part)),
             Cloud::Aws if is_of_controller => {

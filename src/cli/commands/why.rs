@@ -126,6 +126,9 @@ fn check(answers: &mut why::Why, args: &WhyArgs) -> Result<(), Failure> {
         // No message of its controllers is about the instance on which they run.
         Estate::Alibaba(_) => None,
     };
+    if let Some(view) = &view {
+        answers.note_controllers(view, &scope.kubernetes);
+    }
     let workers = view.as_ref().map(why::workers).unwrap_or_default();
     answers.check(&scope.written(&audited), scope.nodes(), &workers);
     Ok(())

@@ -46,8 +46,8 @@ fn check(context: &Context<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::rules::controller_role::tests::LBC_ON_NODES;
     use crate::testing::aws;
+    use crate::testing::controllers::LBC_ON_NODES;
 
     /// Sets the actions of all roles of the nodes.
     fn grant(c: &mut aws::Cluster, actions: &str) {

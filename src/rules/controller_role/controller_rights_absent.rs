@@ -85,8 +85,8 @@ fn roles_that_trust<'a>(context: &'a Context<'_>, run: &CompanionRun<'_>) -> Vec
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::rules::controller_role::tests::LBC_ON_NODES;
     use crate::testing::aws;
+    use crate::testing::controllers::LBC_ON_NODES;
 
     /// The policies of the nodes without what a control plane needs for load balancers.
     fn without_rights(c: &mut aws::Cluster) {

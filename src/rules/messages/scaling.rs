@@ -38,8 +38,8 @@ pub(super) const MESSAGES: &[Message] = &[
     .conditions(&["karpenter-selector-empty"])
     .means("no security group has the tags of the selector"),
     defect(KARPENTER, &["isn't authorized to call ec2:"], "1.5..1.14", "pkg/controllers/nodeclass/validation.go")
-        .rules(&["iam-action-missing", "iam-action-partial", "iam-action-denied"])
-        .means("the role of Karpenter may not make a call of EC2"),
+        .rules(&["controller-action-missing", "controller-condition-unmet", "iam-action-denied"])
+        .means("the dry run with which Karpenter checks the EC2NodeClass was refused: by the policies of its role, its permissions boundary, or a service control policy, such as one that asks for tags"),
     harmless(
         KARPENTER,
         &["with fleet error(s)", "InsufficientInstanceCapacity"],

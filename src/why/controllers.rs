@@ -1,0 +1,101 @@
+//! Refused calls of controllers that run with the role of their node.
+
+use serde_json::Value;
+
+use crate::aws::companions::{companions_on_nodes, node_roles};
+use crate::aws::view::ClusterView;
+use crate::kubernetes::Evidence;
+use crate::text;
+
+use super::{LineAnswer, Why};
+
+impl Why {
+    /// Notes the controllers that make a refused call with the role of their node, because nothing gives them another one.
+    /// Their own rules find the cause: the role of the node need not have these rights.
+    pub(crate) fn note_controllers(&mut self, view: &ClusterView<'_>, evidence: &Evidence) {
+        let roles = node_roles(view);
+        let runs = companions_on_nodes(view, evidence);
+        let identities = evidence.web_identities();
+        for line in self.lines.iter_mut().filter(|line| line.known && line.is_defect == Some(true)) {
+            let named = |field: &str| line.fields.get(field).and_then(Value::as_str);
+            let (Some(action), Some(name)) = (named("action"), named("role")) else { continue };
+            if !roles.iter().any(|(_, role)| role.name == name) {
+                continue;
+            }
+            let is_it = |needed: &str| needed.eq_ignore_ascii_case(action);
+            let mut makers = runs.iter().filter(|run| run.row.needed.iter().any(|needed| is_it(needed.action)));
+            let (Some(run), None) = (makers.next(), makers.next()) else { continue };
+            let workload = run.workload.full_name();
+            let shown = text::printable(&workload).into_owned();
+            let has_own_role = identities.iter().any(|identity| run.uses(identity));
+            let (sentence, rule) = if has_own_role {
+                (
+                    format!(
+                        "the Pods of {shown} use the role of their node, although their ServiceAccount names another one: they have no token"
+                    ),
+                    "sa-token-pod-without",
+                )
+            } else {
+                (format!("{shown} has no role: its Pods use that of their node"), "controller-rights-absent")
+            };
+            line.tell(sentence, rule, (!has_own_role).then_some(workload));
+        }
+    }
+}
+
+impl LineAnswer {
+    /// Adds what an inventory shows, and the rule that finds it.
+    fn tell(&mut self, sentence: String, rule: &'static str, workload: Option<String>) {
+        self.here.insert(0, sentence);
+        self.rules.retain(|known| *known != rule);
+        self.rules.insert(0, rule);
+        self.workload = workload;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::aws::view::ClusterView;
+    use crate::kubernetes::Evidence;
+    use crate::testing::aws::{Cluster, SERVER_ROLE, WORKER_ROLE};
+    use crate::testing::controllers::LBC_ON_NODES;
+    use crate::why::{LineAnswer, answer};
+
+    /// The answer to a refused call of a role, with these objects.
+    fn told(role: &str, action: &str, manifests: &str) -> LineAnswer {
+        let cluster = Cluster::new();
+        let account = &cluster.inventory.accounts[0].account_id;
+        let mut found = answer(&format!(
+            "AccessDenied: User: arn:aws:sts::{account}:assumed-role/{role}/i-0a1b2c3d4e5f60718 is not authorized to perform: {action} because no identity-based policy allows the {action} action"
+        ));
+        let evidence = Evidence::parse("f.yaml", manifests.as_bytes().to_vec()).unwrap();
+        let view = ClusterView::new(&cluster.inventory, cluster.id, None, &[]);
+        found.note_controllers(&view, &evidence);
+        found.lines.remove(0)
+    }
+
+    #[test]
+    fn a_controller_without_a_role_makes_the_call_of_its_node() {
+        let action = "elasticloadbalancing:DescribeLoadBalancers";
+        let found = told(WORKER_ROLE, action, LBC_ON_NODES);
+        assert_eq!(found.rules.first(), Some(&"controller-rights-absent"));
+        let name = "Deployment kube-system/aws-load-balancer-controller";
+        assert_eq!(found.here, [format!("{name} has no role: its Pods use that of their node")]);
+        assert_eq!(found.workload.as_deref(), Some(name));
+        let annotated = LBC_ON_NODES.replacen(
+            "  namespace: kube-system\n",
+            "  namespace: kube-system\n  annotations:\n    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/lbc\n",
+            1,
+        );
+        let found = told(WORKER_ROLE, action, &annotated);
+        assert_eq!(found.rules.first(), Some(&"sa-token-pod-without"));
+        assert!(found.here[0].ends_with("they have no token"), "{found:?}");
+        for (role, action, manifests) in [
+            ("other", action, LBC_ON_NODES),
+            (SERVER_ROLE, "autoscaling:DescribeAutoScalingGroups", LBC_ON_NODES),
+            (WORKER_ROLE, action, &LBC_ON_NODES.replace("aws-load-balancer-controller:", "web:")),
+        ] {
+            assert_eq!(told(role, action, manifests).here, [""; 0]);
+        }
+    }
+}
