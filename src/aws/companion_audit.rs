@@ -93,9 +93,9 @@ fn audit(
     let is_judged = |action: &'static str| {
         needed.iter().any(|needed| needed.action == action) && !grants.refuses_everywhere(action, catalogue)
     };
-    let mut unmet_calls = unmet_calls(one, &grants, &own, catalogue);
+    let mut unmet_calls = unmet_calls(&one.run, one.account, &grants, &own, evidence, catalogue);
     unmet_calls.retain(|call| is_judged(call.action));
-    let of_release = unmet_calls.iter().filter(|call| !call.is_beyond_release);
+    let of_release = unmet_calls.iter().filter(|call| !call.is_beyond_release && !call.is_asked_for);
     let mut unmet: Vec<&'static str> = of_release.map(|call| call.action).collect();
     unmet.sort_unstable();
     unmet.dedup();

@@ -11,14 +11,19 @@ use crate::controller::ControllerVersion;
 use crate::controller::call_tags::{CallTags, TaggedCall};
 use crate::controller::companion::Companion;
 use crate::controller::companion_requests::{
-    KUBERNETES_CLUSTER, OWNERS, RequestShape, TagLocation, own_keys, requests,
+    KUBERNETES_CLUSTER, OWNERS, Occasion, RequestShape, TagLocation, own_keys, requests,
 };
 use crate::kubernetes::{Document, DocumentKind, Evidence};
-use crate::policy::{Assessment, Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, Verdict};
+use crate::policy::{
+    Assessment, Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, StatementRef, Verdict,
+};
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAuditOptions, RoleGap};
 use crate::tags;
 use crate::tags::Tag;
+
+/// Prefix of the tags by which Karpenter finds subnets and security groups; it sets none of them.
+const KARPENTER_DISCOVERY: &str = "karpenter.sh/discovery";
 
 /// Tags that a controller sets on what it creates.
 #[derive(Debug, Default)]
@@ -149,29 +154,39 @@ impl ControllerTags {
                     self.set("eks:eks-cluster-name", run.version.map(|_| name.as_str()));
                 }
             }
-            // Keys that contain the name of the cluster are not known.
-            None => self.reserved_prefixes.clear(),
+            // Keys that contain the name of the cluster are not known; no release sets this one.
+            None => self.reserved_prefixes = vec![KARPENTER_DISCOVERY],
         }
         // Which of them a request carries depends on the release.
         for key in [
             "karpenter.sh/nodepool",
             "karpenter.sh/nodeclaim",
             "karpenter.sh/managed-by",
+            "Name",
             "karpenter.sh/provisioner-name",
             "karpenter.k8s.aws/cluster",
             "karpenter.k8s.aws/ec2nodeclass",
         ] {
             self.set(key, None);
         }
-        // The tags of `AWSNodeTemplate` objects are not read.
-        if run.version.is_none_or(|version| version < ControllerVersion::new(0, 32, 0)) {
-            self.reserved_prefixes.clear();
-        }
-        let classes = evidence.documents_by_kind(DocumentKind::Ec2NodeClass).map(Document::object);
-        self.additions =
-            classes.flat_map(|class| class.members(&["spec", "tags"])).map(|(key, _)| key.value.clone()).collect();
-        if !evidence.document_lists.contains(&DocumentKind::Ec2NodeClass) {
-            self.reserved_prefixes.retain(|prefix| *prefix != KUBERNETES_CLUSTER);
+        let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
+        let classes = || objects(DocumentKind::Ec2NodeClass);
+        let older = || objects(DocumentKind::KarpenterAlpha);
+        let tags = classes().flat_map(|class| class.members(&["spec", "tags"]));
+        let older_tags =
+            older().flat_map(|one| one.members(&["spec", "tags"]).chain(one.members(&["spec", "provider", "tags"])));
+        self.additions = tags.chain(older_tags).map(|(key, _)| key.value.clone()).collect();
+        let is_older = run.version.is_none_or(|version| version < ControllerVersion::new(0, 32, 0));
+        let has_objects = if is_older { older().next().is_some() } else { classes().next().is_some() };
+        if is_older {
+            // Which other tags a release sets was not read.
+            self.reserved_prefixes.retain(|_| false);
+            self.reserved_prefixes.extend(has_objects.then_some(KARPENTER_DISCOVERY));
+        } else if has_objects && run.container.settings.contains_key("CLUSTER_NAME") {
+            // Its own tags, and those of the class.
+            self.reserved_prefixes.push("");
+        } else if !evidence.document_lists.contains(&DocumentKind::Ec2NodeClass) {
+            self.reserved_prefixes.retain(|prefix| *prefix != KUBERNETES_CLUSTER && *prefix != KARPENTER_DISCOVERY);
         }
     }
 }
@@ -230,36 +245,61 @@ pub(crate) struct UnmetCall {
     pub(crate) shown: String,
     /// True if the policy that the project published for the release does not grant it either: AWS checks it since then.
     pub(crate) is_beyond_release: bool,
+    /// True if only an object of the user leads to the call: the published policies do not grant it.
+    pub(crate) is_asked_for: bool,
+    /// True if the tags of the request decide.
+    pub(crate) is_by_tags: bool,
+    /// Statements that deny it.
+    pub(crate) denied_by: Vec<StatementRef>,
 }
 
 /// Calls whose action the role of a controller grants, but never on a request as the controller makes it.
 pub(crate) fn unmet_calls(
-    one: &CompanionRole<'_>,
+    run: &CompanionRun<'_>,
+    account: &Account,
     grants: &RoleGrants,
     own: &ControllerTags,
+    evidence: &Evidence,
     catalogue: &Catalogue,
 ) -> Vec<UnmetCall> {
-    let is_covered = |shape: &RequestShape| match (shape.since, one.run.version) {
+    let is_covered = |shape: &RequestShape| match (shape.since, run.version) {
         (Some(since), Some(version)) => version >= since,
         _ => true,
     };
-    let has_sidecar = |name: &str| one.run.workload.containers.iter().any(|container| container.name == name);
-    let is_made = |shape: &&RequestShape| shape.sidecar.is_none_or(has_sidecar);
-    let shapes = requests(one.run.row.companion).iter().filter(is_made);
-    let refused = shapes.filter(|shape| {
+    let has_sidecar = |name: &str| run.workload.containers.iter().any(|container| container.name == name);
+    let is_made = |shape: &&RequestShape| match shape.occasion {
+        Occasion::Everyday => true,
+        Occasion::Sidecar(name) => has_sidecar(name),
+        Occasion::VolumeTags => sets_volume_tags(evidence),
+    };
+    let shapes = requests(run.row.companion).iter().filter(is_made);
+    let refused = shapes.filter_map(|shape| {
         let environment = request_environment(shape, &grants.environment, own, &grants.keys);
-        let resources: Vec<String> = shape.resources.iter().map(|rest| arn(one, shape.action, rest)).collect();
+        let resources: Vec<String> = shape.resources.iter().map(|rest| arn(account, shape.action, rest)).collect();
         let answer = grants.prepared.assess(Question::on(shape.action, &resources), &environment, catalogue);
-        matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
+        matches!(answer.verdict, Verdict::Missing | Verdict::Denied).then_some((shape, answer))
     });
-    let call = |shape: &RequestShape| UnmetCall {
+    let call = |(shape, answer): (&RequestShape, Assessment)| UnmetCall {
         action: shape.action,
         shown: format!("{} ({})", shape.action, shape.resources.first().copied().unwrap_or_default()),
         is_beyond_release: !is_covered(shape),
+        is_asked_for: shape.occasion == Occasion::VolumeTags,
+        is_by_tags: shape.tagged == TagLocation::Request,
+        denied_by: if answer.verdict == Verdict::Denied { answer.because } else { Vec::new() },
     };
     let mut found: Vec<UnmetCall> = refused.map(call).collect();
     found.dedup();
     found
+}
+
+/// True if a class of the EBS CSI driver sets tags of volumes.
+/// Source: kubernetes-sigs/aws-ebs-csi-driver `docs/modify-volume.md`.
+fn sets_volume_tags(evidence: &Evidence) -> bool {
+    let mut classes = evidence.documents_by_kind(DocumentKind::VolumeAttributesClass).map(Document::object);
+    classes.any(|class| {
+        class.text(&["driverName"]) == Some("ebs.csi.aws.com")
+            && class.members(&["parameters"]).any(|(key, _)| key.value.starts_with("tagSpecification"))
+    })
 }
 
 /// Policies of a role, for requests on existing resources.
@@ -456,13 +496,13 @@ pub(crate) fn refused_of_v1(
 const SCALING_ACTIONS: [&str; 2] =
     ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"];
 
-fn arn(one: &CompanionRole<'_>, action: &str, rest: &str) -> String {
+fn arn(account: &Account, action: &str, rest: &str) -> String {
     let service = action.split(':').next().unwrap_or_default();
     // Images and snapshots have no account in their ARN.
     // Source: Service Authorization Reference, resource types of Amazon EC2.
     let is_shared = ["image/", "snapshot/"].iter().any(|kind| rest.starts_with(kind));
-    let account = if is_shared { "" } else { one.account.account_id.as_str() };
-    format!("arn:{}:{service}:*:{account}:{rest}", one.account.partition)
+    let owner = if is_shared { "" } else { account.account_id.as_str() };
+    format!("arn:{}:{service}:*:{owner}:{rest}", account.partition)
 }
 
 /// Environment of one request, with what is known of its tags.
@@ -477,15 +517,27 @@ fn request_environment(
     if let Some(creation) = shape.creation {
         request.context.insert(&format!("{service}:CreateAction"), ContextValue::One(creation.to_owned()));
     }
+    let carries_tags = matches!(shape.tagged, TagLocation::Request | TagLocation::Added);
     // A call that changes something carries no tags.
-    if shape.tagged != TagLocation::Request {
+    if !carries_tags {
         request.absent.push("aws:tagkeys".to_owned());
+    }
+    if shape.tagged == TagLocation::Added {
+        request.absent.push(format!("{service}:createaction"));
     }
     for key in keys {
         let Some((kind, tag)) = key.split_once('/') else { continue };
+        // The tags of a request are those of what it creates: its other resources have none of them.
+        // Source: Amazon EC2 User Guide, "Grant permission to tag Amazon EC2 resources during creation".
+        if kind == "aws:requesttag" && !carries_tags {
+            request.absent.push(key.clone());
+            continue;
+        }
         let applies = match shape.tagged {
             TagLocation::Request => kind == "aws:requesttag",
-            TagLocation::Resource => kind == "aws:resourcetag" || *kind == format!("{service}:resourcetag"),
+            TagLocation::Resource | TagLocation::Added => {
+                kind == "aws:resourcetag" || *kind == format!("{service}:resourcetag")
+            }
             TagLocation::Foreign => false,
         };
         match own.get(tag) {

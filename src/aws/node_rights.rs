@@ -1,13 +1,15 @@
 //! Grants of the roles of the nodes, compared with the actions of controllers that have no other credentials.
 
+use std::collections::BTreeSet;
+
 use crate::aws::companion_audit::lacking;
-use crate::aws::companions::{CompanionRun, ObjectUse, environment, node_roles};
+use crate::aws::companion_requests::{RoleGrants, own_tags, unmet_calls};
+use crate::aws::companions::{CompanionRun, ObjectUse, node_roles};
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Role};
-use crate::policy::{PreparedPolicies, Question, Verdict};
+use crate::kubernetes::Evidence;
+use crate::policy::{Question, Verdict};
 use crate::role_audit::RoleAuditOptions;
-
-use super::roles::policy_set;
 
 /// The rights of a controller from one node role.
 pub(crate) struct RoleRights {
@@ -17,6 +19,8 @@ pub(crate) struct RoleRights {
     pub(crate) needed: usize,
     /// Needed actions that it does not grant at all.
     pub(crate) lacking: Vec<&'static str>,
+    /// Needed actions that it grants, but never on a request as the controller makes it, with the kind of the resource.
+    pub(crate) unmet: Vec<(&'static str, String)>,
 }
 
 /// The rights of a controller from all node roles.
@@ -29,6 +33,8 @@ pub(crate) struct NodeRights<'a> {
     pub(crate) needed: usize,
     /// Needed actions that none of them grants.
     pub(crate) lacking: Vec<&'static str>,
+    /// Needed actions that none of them grants on a request as the controller makes it, with the kind of the resource.
+    pub(crate) unmet: Vec<String>,
 }
 
 /// Compares a role with the needs of a controller. `None` if a policy was not read or is malformed.
@@ -36,18 +42,26 @@ pub(crate) fn role_rights(
     run: &CompanionRun<'_>,
     (account, role): (&Account, &Role),
     view: &ClusterView<'_>,
-    objects: ObjectUse,
+    (evidence, objects): (&Evidence, ObjectUse),
     options: &RoleAuditOptions,
 ) -> Option<RoleRights> {
-    let prepared = PreparedPolicies::new(&policy_set(account, role, &options.scps).ok()?);
-    let environment = environment(account, role, view);
+    let regions = view.regions.iter().filter(|region| region.account.account_id == account.account_id);
+    let regions = regions.map(|region| region.region.name.clone()).collect();
+    let role_grants = RoleGrants::of_role(account, role, regions, options)?;
+    let RoleGrants { prepared, environment, .. } = &role_grants;
     let grants = |action: &'static str| {
-        let answer = prepared.assess(Question::on(action, &[]), &environment, options.catalogue());
+        let answer = prepared.assess(Question::on(action, &[]), environment, options.catalogue());
         !matches!(answer.verdict, Verdict::Missing | Verdict::Denied)
     };
     let needed = run.needed(view, objects);
-    let lacking = lacking(&needed, &prepared, &environment, options.catalogue(), objects.may_only_register());
+    let lacking = lacking(&needed, prepared, environment, options.catalogue(), objects.may_only_register());
+    let is_needed = |action: &str| needed.iter().any(|one| one.action == action);
+    let calls = unmet_calls(run, account, &role_grants, &own_tags(run, evidence), evidence, options.catalogue());
+    // What AWS checks since a later release is not certain to be refused to this one.
+    let unmet =
+        calls.into_iter().filter(|call| !call.is_beyond_release && is_needed(call.action) && grants(call.action));
     Some(RoleRights {
+        unmet: unmet.map(|call| (call.action, call.shown)).collect(),
         grants_changes: run.row.hallmarks.iter().copied().any(grants),
         needed: needed.len(),
         lacking: lacking.into_iter().map(|(action, _)| action).collect(),
@@ -58,19 +72,25 @@ pub(crate) fn role_rights(
 pub(crate) fn node_rights<'a>(
     run: &CompanionRun<'_>,
     view: &'a ClusterView<'a>,
-    objects: ObjectUse,
+    (evidence, objects): (&Evidence, ObjectUse),
     options: &RoleAuditOptions,
 ) -> Option<NodeRights<'a>> {
     let roles = node_roles(view);
     let all: Vec<RoleRights> =
-        roles.iter().map(|one| role_rights(run, *one, view, objects, options)).collect::<Option<_>>()?;
+        roles.iter().map(|one| role_rights(run, *one, view, (evidence, objects), options)).collect::<Option<_>>()?;
     let RoleRights { needed, lacking, .. } = all.first()?;
     let is_common = |action: &&&'static str| all.iter().all(|one| one.lacking.contains(action));
+    let refuses = |one: &RoleRights, (action, shown): &(&'static str, String)| {
+        one.lacking.contains(action) || one.unmet.iter().any(|(_, known)| known == shown)
+    };
+    // Each role refuses the call, one of them by its resources or conditions.
+    let unmet = all.iter().flat_map(|one| &one.unmet).filter(|call| all.iter().all(|one| refuses(one, call)));
     Some(NodeRights {
         roles: roles.iter().map(|(_, role)| role.name.as_str()).collect(),
         grants_changes: all.iter().any(|one| one.grants_changes),
         needed: *needed,
         lacking: lacking.iter().filter(is_common).copied().collect(),
+        unmet: unmet.map(|(_, shown)| shown.clone()).collect::<BTreeSet<String>>().into_iter().collect(),
     })
 }
 

@@ -31,7 +31,9 @@ pub(crate) fn controllers(
             Some(entry) => found.push(own_role(entry, evidence, view)),
             None if run.uses_node_role(view, evidence) && !run.workload.has_keys => {
                 found.extend(
-                    node_roles(view).into_iter().map(|one| role_through_node(&run, one, view, objects, options)),
+                    node_roles(view)
+                        .into_iter()
+                        .map(|one| role_through_node(&run, one, view, (evidence, objects), options)),
                 );
             }
             None if run.workload.has_keys => found.push(UsedRole {
@@ -170,16 +172,20 @@ fn role_through_node(
     run: &CompanionRun<'_>,
     (account, role): (&Account, &Role),
     view: &ClusterView<'_>,
-    objects: ObjectUse,
+    used: (&Evidence, ObjectUse),
     options: &RoleAuditOptions,
 ) -> UsedRole {
-    let compared = role_rights(run, (account, role), view, objects, options);
+    let compared = role_rights(run, (account, role), view, used, options);
+    let unmet = compared.iter().flat_map(|one| &one.unmet);
+    let mut unmet: Vec<String> = unmet.map(|(action, _)| (*action).to_owned()).collect();
+    unmet.dedup();
     let (needed, lacking) = compared.map(|one| (Some(one.needed), one.lacking)).unwrap_or_default();
     UsedRole {
         role: Some(role.arn.clone()),
         role_source: RoleSource::NodeMetadata,
         needed,
         lacking: lacking.into_iter().map(str::to_owned).collect(),
+        unmet,
         shared_with: vec!["the nodes, and other Pods on them".to_owned()],
         ..unknown_role(run, view)
     }

@@ -19,6 +19,18 @@ pub(crate) enum TagLocation {
     Resource,
     /// On a resource that something else created: its tags are not known.
     Foreign,
+    /// In the request, for a resource that exists.
+    Added,
+}
+
+/// Condition under which a controller makes a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    Everyday,
+    /// This sidecar runs.
+    Sidecar(&'static str),
+    /// A `VolumeAttributesClass` sets tags.
+    VolumeTags,
 }
 
 /// A request as a controller makes it.
@@ -32,12 +44,18 @@ pub(crate) struct RequestShape {
     pub(crate) tagged: TagLocation,
     /// First version whose published policy covers it, because AWS had begun to check it, for older versions too.
     pub(crate) since: Option<ControllerVersion>,
-    /// The sidecar without which the controller does not make it.
-    pub(crate) sidecar: Option<&'static str>,
+    pub(crate) occasion: Occasion,
 }
 
 const fn creates(action: &'static str, resources: &'static [&'static str]) -> RequestShape {
-    RequestShape { action, resources, creation: None, tagged: TagLocation::Request, since: None, sidecar: None }
+    RequestShape {
+        action,
+        resources,
+        creation: None,
+        tagged: TagLocation::Request,
+        since: None,
+        occasion: Occasion::Everyday,
+    }
 }
 
 const fn tags(action: &'static str, creation: &'static str, resources: &'static [&'static str]) -> RequestShape {
@@ -89,10 +107,12 @@ const EBS_CSI: &[RequestShape] = &[
     // The release whose policy has the statement; AWS requires it since 2025 for a volume from a snapshot.
     RequestShape {
         since: Some(ControllerVersion::new(1, 36, 0)),
-        sidecar: Some("csi-snapshotter"),
+        occasion: Occasion::Sidecar("csi-snapshotter"),
         ..uses("ec2:CreateVolume", &["snapshot/*"])
     },
     tags("ec2:CreateTags", "CreateVolume", VOLUMES),
+    // Source: `docs/modify-volume.md`; `pkg/driver/controller_modify_volume.go`. The published policies allow tags on creation alone.
+    RequestShape { tagged: TagLocation::Added, occasion: Occasion::VolumeTags, ..creates("ec2:CreateTags", VOLUMES) },
     changes("ec2:AttachVolume", VOLUMES),
     changes("ec2:DetachVolume", VOLUMES),
     changes("ec2:DeleteVolume", VOLUMES),

@@ -52,6 +52,8 @@ pub enum DocumentKind {
     CredentialProviderConfig,
     /// `StorageClass`.
     StorageClass,
+    /// `VolumeAttributesClass`.
+    VolumeAttributesClass,
     /// A `ConfigMap` that a rule checks, such as `cloud-config` of Alibaba Cloud's controller.
     ConfigMap,
     /// `ClusterRole` or `Role`.
@@ -292,7 +294,7 @@ const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 62] = [
+const KINDS: [(&str, &str, DocumentKind); 63] = [
     ("rke-machine-config.cattle.io", "Amazonec2Config", DocumentKind::RancherMachine),
     ("management.cattle.io", "NodeTemplate", DocumentKind::RancherMachine),
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
@@ -320,6 +322,7 @@ const KINDS: [(&str, &str, DocumentKind); 62] = [
     ("bootstrap.cluster.x-k8s.io", "RKE2Config", DocumentKind::Rke2Wrapper),
     ("bootstrap.cluster.x-k8s.io", "RKE2ConfigTemplate", DocumentKind::Rke2Wrapper),
     ("storage.k8s.io", "StorageClass", DocumentKind::StorageClass),
+    ("storage.k8s.io", "VolumeAttributesClass", DocumentKind::VolumeAttributesClass),
     ("", "ConfigMap", DocumentKind::ConfigMap),
     ("rbac.authorization.k8s.io", "ClusterRole", DocumentKind::Role),
     ("rbac.authorization.k8s.io", "Role", DocumentKind::Role),

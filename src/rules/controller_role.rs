@@ -129,7 +129,10 @@ fn check_on_nodes(
     let mut checked = 0;
     let mut found = Vec::new();
     for run in companions_on_nodes(context.view, context.kubernetes) {
-        let Some(rights) = node_rights(&run, context.view, context.objects, context.role_options) else { continue };
+        let Some(rights) = node_rights(&run, context.view, (context.kubernetes, context.objects), context.role_options)
+        else {
+            continue;
+        };
         checked += 1;
         found.extend(check(&run, &rights));
     }

@@ -9,10 +9,10 @@ pub(super) const RULE: Rule = Rule {
     title: "the role of a controller grants actions only for calls that the controller never makes",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; info for what AWS began to check after the release: its published policy lacks it too",
+        "error; warning for a call to which only a VolumeAttributesClass leads; info for what AWS began to check after the release: its published policy lacks it too",
     ),
     resources: &[ResourceKind::Role],
-    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`). Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
+    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`; an existing volume if a VolumeAttributesClass sets tags), or a statement denies them. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them; with the EC2NodeClasses of Karpenter, every tag is. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
     impact: "the controller fails with AccessDenied, although its policy names the action",
     fix: "Attach the policy that the project publishes for the release, or configure the controller to set the tag.",
     sources: &[
@@ -33,9 +33,23 @@ fn check(context: &Context<'_>) -> CheckResult {
             continue;
         }
         // The project's own policy of the release is as it was before AWS began to check the call.
+        let calls = || audited.unmet_calls.iter();
         let is_of_release = !audited.unmet.is_empty();
-        let severity = if is_of_release { Severity::Error } else { Severity::Info };
-        let since = if is_of_release { "" } else { "; AWS checks it since a later release, for every release" };
+        let is_asked_for = calls().any(|call| call.is_asked_for);
+        let severity = match (is_of_release, is_asked_for) {
+            (true, _) => Severity::Error,
+            (false, true) => Severity::Warning,
+            (false, false) => Severity::Info,
+        };
+        let is_late = !is_of_release && calls().any(|call| call.is_beyond_release);
+        let since = if is_late { "; AWS checks it since a later release, for every release" } else { "" };
+        let asked = if is_asked_for { "; a VolumeAttributesClass sets tags of existing volumes" } else { "" };
+        let mut denying: Vec<String> =
+            calls().flat_map(|call| &call.denied_by).map(|one| text::printable(&one.describe()).into_owned()).collect();
+        denying.sort();
+        denying.dedup();
+        let denied =
+            if denying.is_empty() { String::new() } else { format!("; {} denies it", text::list(&denying, 3)) };
         let mut conditions = audited.unmet_limits.clone();
         conditions.sort();
         conditions.dedup();
@@ -45,16 +59,17 @@ fn check(context: &Context<'_>) -> CheckResult {
         let tags: Vec<String> = tags.iter().map(|key| format!("`{}`", text::printable(key))).collect();
         let list = text::list(&conditions.iter().map(String::as_str).collect::<Vec<_>>(), 6);
         let list = if list.is_empty() { list } else { format!(": only for {list}") };
-        let calls: Vec<&str> = audited.unmet_calls.iter().map(|call| call.shown.as_str()).collect();
+        let shown: Vec<&str> = calls().map(|call| call.shown.as_str()).collect();
         let message = format!(
-            "role `{}` of {} ({}) does not grant {} as the controller makes the call{list}; the controller sets the tags {}{since}",
+            "role `{}` of {} ({}) does not grant {} as the controller makes the call{list}; the controller sets the tags {}{denied}{asked}{since}",
             text::printable(&one.role.name),
             one.run.label(),
             text::printable(&one.run.workload.full_name()),
-            text::list(&calls, 8),
+            text::list(&shown, 8),
             text::list(&tags.iter().map(String::as_str).collect::<Vec<_>>(), 8),
         );
-        let setting = tag_setting(one.run.row.companion);
+        // No tag helps where the statement names other resources.
+        let setting = tag_setting(one.run.row.companion).filter(|_| calls().any(|call| call.is_by_tags));
         let or_set = setting.map(|setting| format!(", or configure the controller to set the tag ({setting})"));
         let fix = Fix::none(format!(
             "attach the policy that the project publishes for {} release of the {}{}",
@@ -211,6 +226,7 @@ spec:
         c.manifests = KARPENTER;
         c.add_role("karpenter", &format!(r#"{{"Statement":[
             {{"Effect":"Allow","Action":["ec2:Describe*","iam:PassRole","ec2:RunInstances","ec2:DeleteLaunchTemplate","ec2:TerminateInstances"],"Resource":"*"}},
+            {{"Effect":"Allow","Action":"ec2:CreateFleet","Resource":"arn:aws:ec2:*:*:launch-template/*"}},
             {{"Effect":"Allow","Action":["ec2:CreateFleet","ec2:CreateLaunchTemplate","ec2:CreateTags"],"Resource":"*","Condition":{{
                 "StringEquals":{{"aws:RequestTag/kubernetes.io/cluster/{cluster}":"owned","aws:RequestTag/eks:eks-cluster-name":"{cluster}"}},
                 "StringLike":{{"aws:RequestTag/karpenter.sh/nodepool":"*"}}}}}}]}}"#));
@@ -245,6 +261,89 @@ spec:
             let sidecar = "      - {name: csi-snapshotter, image: csi-snapshotter}\n---\napiVersion: storage";
             ebs_snapshot(c, Box::leak(EBS.replace("---\napiVersion: storage", sidecar).into_boxed_str()));
         });
+    }
+
+    #[test]
+    fn the_tags_of_a_request_are_those_of_what_it_creates() {
+        let sidecar = "      - {name: csi-snapshotter, image: csi-snapshotter}\n---\napiVersion: storage";
+        let found = aws::messages(&RULE, |c| {
+            ebs(c, EBS_WITH_TAG, "KubernetesCluster");
+            let class = "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: a}\nprovisioner: ebs.csi.aws.com\n";
+            let manifests = format!("{EBS_WITH_TAG}{class}").replace("---\napiVersion: storage", sidecar);
+            c.manifests = manifests.leak();
+        });
+        assert!(found.len() == 1 && found[0].contains("ec2:CreateVolume (snapshot/*)"), "{found:?}");
+    }
+
+    #[test]
+    fn a_class_that_sets_tags_of_volumes_needs_the_right_on_existing_ones() {
+        let policy = include_str!("../../../policies/ebs-csi.json");
+        let with = |parameters: &str, driver: &str| {
+            aws::changed(&RULE, |c| {
+                let class = format!(
+                    "---\napiVersion: storage.k8s.io/v1\nkind: VolumeAttributesClass\nmetadata: {{name: a}}\ndriverName: {driver}\nparameters: {{{parameters}}}\n"
+                );
+                c.manifests = format!("{EBS}{class}").leak();
+                c.add_role("ebs", policy);
+            })
+            .0
+        };
+        let found = with("tagSpecification_1: team=a", "ebs.csi.aws.com");
+        assert_eq!(found.iter().map(|one| one.severity).collect::<Vec<_>>(), [Severity::Warning]);
+        assert!(found[0].message.contains("a VolumeAttributesClass sets tags"), "{found:?}");
+        assert!(with("type: gp3", "ebs.csi.aws.com").is_empty());
+        assert!(with("tagSpecification_1: team=a", "example.com").is_empty());
+    }
+
+    #[test]
+    fn a_statement_that_denies_requests_without_a_tag_is_named() {
+        let with = |class: &str| {
+            aws::messages(&RULE, |c| {
+                c.manifests = format!("{KARPENTER}{class}").leak();
+                c.add_role("karpenter", r#"{"Statement":[{"Effect":"Allow","Action":["ec2:*","iam:*"],"Resource":"*"},
+                    {"Sid":"AskTeam","Effect":"Deny","Action":"ec2:RunInstances","Resource":"arn:aws:ec2:*:*:instance/*","Condition":{"Null":{"aws:RequestTag/team":"true"}}}]}"#);
+            })
+        };
+        let class = |tags: &str| {
+            format!(
+                "---\napiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {{name: a}}\nspec: {{tags: {{{tags}}}}}\n"
+            )
+        };
+        let found = with(&class("owner: a"));
+        assert!(found.len() == 1 && found[0].contains("ec2:RunInstances (instance/*)"), "{found:?}");
+        assert!(found[0].contains("; statement 2 of `"), "{found:?}");
+        assert_eq!(with(&class("team: a")), [""; 0]);
+        // A class that was not given may set it.
+        assert_eq!(with(""), [""; 0]);
+    }
+
+    #[test]
+    fn older_objects_of_karpenter_set_tags_too() {
+        let with = |objects: &str| {
+            aws::messages(&RULE, |c| {
+                let manifests = KARPENTER.replace("1.6.0", "v0.16.1");
+                c.manifests = format!("{manifests}{objects}").leak();
+                c.add_role("karpenter", r#"{"Statement":[{"Effect":"Allow","Action":["ec2:Create*","ec2:Describe*","ec2:DeleteLaunchTemplate","ec2:TerminateInstances","iam:PassRole"],"Resource":"*"},
+                    {"Effect":"Allow","Action":"ec2:RunInstances","NotResource":"arn:aws:ec2:*:*:launch-template/*"},
+                    {"Effect":"Allow","Action":"ec2:RunInstances","Resource":"*","Condition":{"StringEquals":{"ec2:ResourceTag/karpenter.sh/discovery/prod":"prod"}}}]}"#);
+            })
+        };
+        let template = |tags: &str| {
+            format!(
+                "---\napiVersion: karpenter.k8s.aws/v1alpha1\nkind: AWSNodeTemplate\nmetadata: {{name: a}}\nspec: {{tags: {{{tags}}}}}\n"
+            )
+        };
+        let provisioner = |tags: &str| {
+            format!(
+                "---\napiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {{name: a}}\nspec: {{provider: {{tags: {{{tags}}}}}}}\n"
+            )
+        };
+        let found = with(&template("owner: a"));
+        assert!(found.len() == 1 && found[0].contains("ec2:RunInstances (launch-template/*)"), "{found:?}");
+        assert_eq!(with(&provisioner("owner: a")).len(), 1);
+        assert_eq!(with(&template("karpenter.sh/discovery/prod: prod")), [""; 0]);
+        assert_eq!(with(&provisioner("karpenter.sh/discovery/prod: prod")), [""; 0]);
+        assert_eq!(with(""), [""; 0]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the roles of the nodes lack actions that a controller calls",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "The running Pods of a controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) have no credentials but those of their nodes, a role of the nodes grants changes that it makes, and no role of the nodes grants an action that its version calls in everyday work. The Pods must be given. `controller-rights-absent` reports roles that grant no change at all; actions that are granted under conditions or on some resources are skipped.",
+    condition: "The running Pods of a controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) have no credentials but those of their nodes, a role of the nodes grants changes that it makes, and no role of the nodes grants an action that its version calls in everyday work. The Pods must be given. So is an action that they grant under conditions or on resources alone that no call of the controller meets. `controller-rights-absent` reports roles that grant no change at all.",
     impact: "the controller fails with AccessDenied: load balancers, volumes or nodes are not created, changed or removed",
     fix: "Create a role for its ServiceAccount, with the policy that the project publishes. Actions that are added to the nodes' role are those of every Pod on these nodes.",
     sources: &[
@@ -24,20 +24,27 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> CheckResult {
     check_on_nodes(context, |run, rights| {
-        let NodeRights { roles, grants_changes, needed, lacking } = rights;
-        if lacking.is_empty() || !grants_changes {
+        let NodeRights { roles, grants_changes, needed, lacking, unmet } = rights;
+        if lacking.is_empty() && unmet.is_empty() || !grants_changes {
             return None;
         }
         let roles: Vec<String> = roles.iter().map(|role| format!("`{}`", text::printable(role))).collect();
-        let (noun, verb) = if roles.len() == 1 { ("role", "lacks") } else { ("roles", "all lack") };
-        let message = format!(
-            "({}) uses the node {noun} {}, which {verb} {} of {}: {}",
-            run.label(),
-            text::list(&roles, 3),
-            lacking.len(),
-            text::count(*needed, "action"),
-            text::list(lacking, 6)
-        );
+        let noun = if roles.len() == 1 { "role" } else { "roles" };
+        let lack = || {
+            let verb = if roles.len() == 1 { "lacks" } else { "all lack" };
+            let all = text::count(*needed, "action");
+            format!("{verb} {} of {all}: {}", lacking.len(), text::list(lacking, 6))
+        };
+        let refuse = || {
+            let verb = if roles.len() == 1 { "does not grant" } else { "do not grant" };
+            format!("{verb} {} as the controller makes the call", text::list(unmet, 6))
+        };
+        let missing = match (lacking.is_empty(), unmet.is_empty()) {
+            (false, false) => format!("{}; and {}", lack(), refuse()),
+            (false, true) => lack(),
+            (true, _) => refuse(),
+        };
+        let message = format!("({}) uses the node {noun} {}, which {missing}", run.label(), text::list(&roles, 3));
         let fix = Fix::none("create a role for its ServiceAccount, with the policy that the project publishes");
         Some(workload_violation(run, Severity::Warning, &message, fix))
     })
@@ -60,6 +67,31 @@ mod tests {
     #[test]
     fn fires() {
         aws::fires(&RULE, |c| grant(c, r#""ec2:*","elasticloadbalancing:Create*""#));
+    }
+
+    #[test]
+    fn a_statement_for_other_resources_grants_no_call() {
+        let policy = |more: &str| {
+            format!(
+                r#"{{"Statement":[{{"Effect":"Allow","Action":["elasticloadbalancing:*","acm:*","cognito-idp:*","waf-regional:*","wafv2:*","shield:*","iam:*","ec2:Describe*","ec2:*SecurityGroup*"],"Resource":"*"}},
+                {{"Effect":"Allow","Action":"ec2:CreateTags","Resource":"arn:aws:ec2:*:*:network-interface/*"}}{more}]}}"#
+            )
+        };
+        let with = |server: &str, worker: &str| {
+            aws::messages(&RULE, |c| {
+                c.manifests = LBC_ON_NODES;
+                *c.server_policy() = policy(server);
+                *c.worker_policy() = policy(worker);
+            })
+        };
+        let tags = r#",{"Effect":"Allow","Action":"ec2:CreateTags","Resource":"*"}"#;
+        let found = with("", "");
+        assert!(
+            found.len() == 1 && found[0].contains("do not grant ec2:CreateTags (security-group/*) as"),
+            "{found:?}"
+        );
+        assert_eq!(with(tags, ""), [""; 0]);
+        assert_eq!(with(tags, tags), [""; 0]);
     }
 
     #[test]
