@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::aws::cluster_api::ClusterApiTasks;
-use crate::aws::view::ClusterView;
+use crate::aws::view::{ClusterView, Member};
 use crate::aws::web_identity::{is_for_service_account, names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, identify};
@@ -36,20 +36,35 @@ impl CompanionRun<'_> {
         if uses_pod_identity(view, evidence) {
             return false;
         }
-        let mut pods = evidence
-            .workloads
-            .iter()
-            .filter(|pod| {
-                let images = || pod.containers.iter().filter_map(|container| identify(&container.image.value));
-                pod.kind == WorkloadKind::Pod
-                    && pod.is_owned
-                    && pod.namespace == self.workload.namespace
-                    && pod.service_account == self.workload.service_account
-                    && images().any(|(row, _)| row.companion == self.row.companion)
-            })
-            .peekable();
+        let mut pods = self.pods(evidence).peekable();
         let has_none = |workload: &Workload| workload.credentials.is_empty() && !workload.has_hidden_credentials;
         pods.peek().is_some() && has_none(self.workload) && pods.all(has_none)
+    }
+
+    /// Its Pods that were given.
+    fn pods<'p>(&'p self, evidence: &'p Evidence) -> impl Iterator<Item = &'p Workload> {
+        evidence.workloads.iter().filter(|pod| {
+            let mut images = pod.containers.iter().filter_map(|container| identify(&container.image.value));
+            pod.kind == WorkloadKind::Pod
+                && pod.is_owned
+                && pod.namespace == self.workload.namespace
+                && pod.service_account == self.workload.service_account
+                && images.any(|(row, _)| row.companion == self.row.companion)
+        })
+    }
+
+    /// Roles of the nodes on which its Pods run; those of all nodes if the node of one is not known. Empty if a role was
+    /// not read.
+    pub(crate) fn node_roles<'v>(
+        &self,
+        view: &'v ClusterView<'v>,
+        evidence: &Evidence,
+    ) -> Vec<(&'v Account, &'v Role)> {
+        let is_on = |pod: &Workload, member: &Member<'_>| {
+            pod.node.as_ref().is_some_and(|node| member.node.is_some_and(|known| known.name == *node))
+        };
+        let are_known = self.pods(evidence).all(|pod| view.members().any(|member| is_on(pod, member)));
+        roles_of(view, |member| !are_known || self.pods(evidence).any(|pod| is_on(pod, member)))
     }
 
     /// True if a web identity is that of its ServiceAccount or of its environment.
@@ -306,9 +321,15 @@ pub(super) fn environment(account: &Account, role: &Role, view: &ClusterView<'_>
 
 /// Roles of the nodes, by account and name; empty if one of them was not read.
 pub(crate) fn node_roles<'a>(view: &'a ClusterView<'a>) -> Vec<(&'a Account, &'a Role)> {
+    roles_of(view, |_| true)
+}
+
+/// Roles of some nodes, by account and name; empty if one of them was not read.
+fn roles_of<'a>(view: &'a ClusterView<'a>, is_one: impl Fn(&Member<'_>) -> bool) -> Vec<(&'a Account, &'a Role)> {
     let members = view.regions.iter().flat_map(|region| region.members.iter().map(move |one| (region.account, one)));
-    let profiles =
-        members.filter_map(|(account, member)| Some((account, member.instance.instance_profile_arn.as_deref()?)));
+    let profiles = members
+        .filter(|(_, member)| is_one(member))
+        .filter_map(|(account, member)| Some((account, member.instance.instance_profile_arn.as_deref()?)));
     let found: Option<Vec<(&Account, &Role)>> = profiles
         .map(|(account, arn)| {
             let profile = account.instance_profiles.iter().find(|profile| profile.arn == arn)?;

@@ -68,14 +68,14 @@ pub(crate) fn role_rights(
     })
 }
 
-/// Compares all roles of the nodes. `None` if the nodes have no role that was read, or a policy was not read.
+/// Compares the roles of the nodes on which it runs. `None` if the nodes have no role that was read, or a policy was not read.
 pub(crate) fn node_rights<'a>(
     run: &CompanionRun<'_>,
     view: &'a ClusterView<'a>,
     (evidence, objects): (&Evidence, ObjectUse),
     options: &RoleAuditOptions,
 ) -> Option<NodeRights<'a>> {
-    let roles = node_roles(view);
+    let roles = run.node_roles(view, evidence);
     let all: Vec<RoleRights> =
         roles.iter().map(|one| role_rights(run, *one, view, (evidence, objects), options)).collect::<Option<_>>()?;
     let RoleRights { needed, lacking, .. } = all.first()?;

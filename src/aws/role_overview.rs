@@ -2,7 +2,7 @@
 //! use the role.
 
 use crate::aws::companion_audit::AuditedCompanion;
-use crate::aws::companions::{CompanionRun, ObjectUse, companions, is_isolated, node_roles};
+use crate::aws::companions::{CompanionRun, ObjectUse, companions, is_isolated};
 use crate::aws::node_rights::role_rights;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::trusted_companions::TrustedRole;
@@ -31,7 +31,7 @@ pub(crate) fn controllers(
             Some(entry) => found.push(own_role(entry, evidence, view)),
             None if run.uses_node_role(view, evidence) && !run.workload.has_keys => {
                 found.extend(
-                    node_roles(view)
+                    run.node_roles(view, evidence)
                         .into_iter()
                         .map(|one| role_through_node(&run, one, view, (evidence, objects), options)),
                 );

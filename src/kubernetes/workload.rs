@@ -14,7 +14,7 @@ mod environment;
 pub(super) use environment::{CREDENTIAL_ANNOTATIONS, is_checked_variable, is_public_variable};
 use environment::{
     credential_variables, credentials, has_hidden_credentials, has_keys, key_secret, mounted_identity,
-    optional_key_secret, settings, variables,
+    optional_key_secret, settings, token_file, variables,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,6 +79,8 @@ pub struct Workload {
     pub dns_policy: Option<Located<String>>,
     /// `serviceAccountName`; `default` if not set.
     pub service_account: String,
+    /// Node of a pod.
+    pub node: Option<String>,
     pub containers: Vec<Container>,
     /// Images of `initContainers` that are pulled.
     pub init_images: Vec<Located<String>>,
@@ -141,6 +143,8 @@ pub struct Container {
     pub settings: BTreeMap<&'static str, String>,
     /// `mountPath` of its volumes. Empty as well in an old recording, which does not hold them.
     pub mounts: Vec<String>,
+    /// Path in `AWS_WEB_IDENTITY_TOKEN_FILE`.
+    pub token_file: Option<Located<String>>,
     /// True if whole Secrets are its environment.
     pub takes_secrets: bool,
     /// Sources of cloud credentials among its variables. Values are not stored.
@@ -332,6 +336,7 @@ impl Workload {
                 words: words.collect(),
                 settings: settings(container),
                 mounts: mounts(container).map(str::to_owned).collect(),
+                token_file: token_file(container),
                 takes_secrets: container.items(&["envFrom"]).any(|source| source.at(&["secretRef"]).is_some()),
                 credentials: credential_variables(container),
                 liveness_port: liveness_port(container, pod.switch(&["hostNetwork"]) == Some(true)),
@@ -358,6 +363,10 @@ impl Workload {
                 .find_map(|key| pod.text(&[key]).filter(|name| !name.is_empty()))
                 .unwrap_or("default")
                 .to_owned(),
+            node: pod
+                .text(&["nodeName"])
+                .filter(|name| !name.is_empty() && kind == WorkloadKind::Pod)
+                .map(str::to_owned),
             containers: containers.collect(),
             init_images: pod
                 .items(&["initContainers"])

@@ -18,6 +18,7 @@ mod sa_role_subject_missing;
 mod sa_role_trust_mismatch;
 mod sa_role_trust_wide;
 mod sa_token_not_mounted;
+mod sa_token_path_unmounted;
 mod sa_token_pod_without;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/service_account.rs"));

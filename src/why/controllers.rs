@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::aws::companions::{companions_on_nodes, node_roles};
+use crate::aws::companions::{CompanionRun, companions, companions_on_nodes, node_roles};
 use crate::aws::view::ClusterView;
 use crate::kubernetes::Evidence;
 use crate::text;
@@ -15,16 +15,24 @@ impl Why {
     pub(crate) fn note_controllers(&mut self, view: &ClusterView<'_>, evidence: &Evidence) {
         let roles = node_roles(view);
         let runs = companions_on_nodes(view, evidence);
+        let all = companions(evidence);
         let identities = evidence.web_identities();
         for line in self.lines.iter_mut().filter(|line| line.known && line.is_defect == Some(true)) {
             let named = |field: &str| line.fields.get(field).and_then(Value::as_str);
-            let (Some(action), Some(name)) = (named("action"), named("role")) else { continue };
-            if !roles.iter().any(|(_, role)| role.name == name) {
+            let Some(action) = named("action") else { continue };
+            let calls = |run: &&CompanionRun<'_>| {
+                run.row.needed.iter().any(|needed| needed.action.eq_ignore_ascii_case(action))
+            };
+            let is_of_node = match named("role") {
+                Some(name) => roles.iter().any(|(_, role)| role.name == name),
+                // Without the role in the line, the call is that of the only controller that makes it.
+                None => named("principal").is_none() && all.iter().filter(calls).count() == 1,
+            };
+            let mut makers = runs.iter().filter(calls);
+            let (Some(run), None) = (makers.next(), makers.next()) else { continue };
+            if !is_of_node {
                 continue;
             }
-            let is_it = |needed: &str| needed.eq_ignore_ascii_case(action);
-            let mut makers = runs.iter().filter(|run| run.row.needed.iter().any(|needed| is_it(needed.action)));
-            let (Some(run), None) = (makers.next(), makers.next()) else { continue };
             let workload = run.workload.full_name();
             let shown = text::printable(&workload).into_owned();
             let has_own_role = identities.iter().any(|identity| run.uses(identity));

@@ -83,6 +83,7 @@ const POD: Keep = Members(&[
     ("hostNetwork", All),
     ("dnsPolicy", All),
     ("serviceAccountName", All),
+    ("nodeName", All),
     ("serviceAccount", All),
     (
         "containers",

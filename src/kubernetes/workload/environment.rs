@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::kubernetes::source::Object;
+use crate::kubernetes::source::{Located, Object};
 
 use super::{MountedIdentity, WorkloadKind, mounts};
 
@@ -102,6 +102,12 @@ pub(super) fn mounted_identity(pod: Object<'_>) -> Option<MountedIdentity> {
     let mut audiences = sources.filter_map(|source| source.text(&["serviceAccountToken", "audience"]));
     let audience = audiences.next().filter(|first| audiences.all(|other| other == *first)).map(str::to_owned);
     role_arn.value.starts_with("arn:").then_some(MountedIdentity { role_arn, audience })
+}
+
+/// Path at which a container reads its token.
+pub(super) fn token_file(container: Object<'_>) -> Option<Located<String>> {
+    let variable = container.items(&["env"]).find(|one| one.text(&["name"]) == Some(TOKEN_VARIABLE))?;
+    variable.located(&["value"]).filter(|path| path.value.starts_with('/'))
 }
 
 /// True if a container has an access key, unless it is from a Secret that need not exist.
