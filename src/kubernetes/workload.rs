@@ -129,6 +129,8 @@ pub struct MountedIdentity {
     pub role_arn: Located<String>,
     /// Audience of the projected token; `None` if no token or several are projected.
     pub audience: Option<String>,
+    /// True if a token is projected into a volume.
+    pub has_token: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -98,10 +98,11 @@ pub(super) fn mounted_identity(pod: Object<'_>) -> Option<MountedIdentity> {
         variable(container, TOKEN_VARIABLE)?;
         variable(container, ROLE_VARIABLE)
     })?;
-    let sources = pod.items(&["volumes"]).flat_map(|volume| volume.items(&["projected", "sources"]));
-    let mut audiences = sources.filter_map(|source| source.text(&["serviceAccountToken", "audience"]));
+    let sources = || pod.items(&["volumes"]).flat_map(|volume| volume.items(&["projected", "sources"]));
+    let has_token = sources().any(|source| source.at(&["serviceAccountToken"]).is_some());
+    let mut audiences = sources().filter_map(|source| source.text(&["serviceAccountToken", "audience"]));
     let audience = audiences.next().filter(|first| audiences.all(|other| other == *first)).map(str::to_owned);
-    role_arn.value.starts_with("arn:").then_some(MountedIdentity { role_arn, audience })
+    role_arn.value.starts_with("arn:").then_some(MountedIdentity { role_arn, audience, has_token })
 }
 
 /// Path at which a container reads its token.

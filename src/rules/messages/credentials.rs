@@ -29,6 +29,18 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(SDK, &["WebIdentity", "eks.amazonaws.com/serviceaccount/token", "permission denied"], "all", WEB_IDENTITY)
         .conditions(&["sa-token-not-mounted"])
         .means("the process may not read its token: `fsGroup` of the Pod lets it"),
+    // The session of an instance is named after it.
+    defect(
+        SDK,
+        &["assumed-role/", "/i-", "is not authorized to perform: sts:AssumeRole on resource: arn:"],
+        "all",
+        "AWS STS API reference, AssumeRole",
+    )
+    .unless(OF_PIPELINES)
+    .conditions(&["sa-token-pod-without", "sa-token-not-mounted", "sa-token-path-unmounted"])
+    .means("a program on a node asked for another role with the role of the node, which may not assume it; a Pod that reads its token calls AssumeRoleWithWebIdentity instead")
+    .over_refusal()
+    .of_any_caller(),
     defect(
         SDK,
         &["WebIdentity", "ValidationError", "Request ARN is invalid"],

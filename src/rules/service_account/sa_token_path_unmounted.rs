@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     title: "nothing is mounted where a container reads the token for its role",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A container has `AWS_ROLE_ARN` and `AWS_WEB_IDENTITY_TOKEN_FILE` in its manifest, and none of its `volumeMounts` holds the path of the token. Of a workload that makes Pods, the ServiceAccount must be given, and name no role for which a webhook would mount the token.",
+    condition: "A container has `AWS_ROLE_ARN` and `AWS_WEB_IDENTITY_TOKEN_FILE` in its manifest, none of its `volumeMounts` holds the path of the token, and no volume of the Pod projects a token. Of a workload that makes Pods, the ServiceAccount must be given, and name no role for which a webhook would mount the token.",
     impact: "the SDK does not find the token: the container has no credentials, or waits for those of the node",
     fix: "Mount a projected `serviceAccountToken` volume with the audience of the trust policy at the path.",
     sources: &[
@@ -26,12 +26,12 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let identities = evidence.web_identities();
     let mut checked = 0;
     let mut found = Vec::new();
-    for workload in evidence.workloads.iter().filter(|workload| workload.web_identity.is_some()) {
+    for workload in &evidence.workloads {
+        let Some(identity) = &workload.web_identity else { continue };
         let is_its = |namespace: &str, name: &str| namespace == workload.namespace && name == workload.service_account;
         let is_given = evidence.service_accounts().any(|(namespace, name, _)| is_its(namespace, name));
-        let has_role = identities
-            .iter()
-            .any(|identity| identity.workload.is_none() && is_its(identity.namespace, identity.service_account));
+        let has_role =
+            identities.iter().any(|one| one.workload.is_none() && is_its(one.namespace, one.service_account));
         // A webhook has done its part before a Pod runs.
         let is_running = workload.kind == WorkloadKind::Pod && workload.status.is_some();
         if !is_running && (workload.is_owned || !is_given || has_role) {
@@ -44,7 +44,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 let rest = path.value.strip_prefix(mount.trim_end_matches('/'));
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
-            if container.mounts.iter().any(holds) {
+            if identity.has_token || container.mounts.iter().any(holds) {
                 continue;
             }
             let name = workload.full_name();
@@ -110,6 +110,9 @@ spec:
         ] {
             lint::silent(&RULE, DEFECT, "mountPath: /var/run/secrets/amazon}", &format!("mountPath: {path}}}"));
         }
+        let containers = "containers:\n";
+        let volume = "volumes: [{name: t, projected: {sources: [{serviceAccountToken: {path: token}}]}}]\n      ";
+        lint::silent(&RULE, DEFECT, containers, &format!("{volume}{containers}"));
     }
 
     #[test]
