@@ -14,7 +14,7 @@ mod decision;
 pub(crate) mod existing;
 pub(crate) mod failures;
 mod go_json;
-mod limits;
+pub(crate) mod limits;
 mod listener;
 pub(crate) mod load_balancer_controller;
 mod names;
@@ -33,7 +33,9 @@ pub(crate) use failures::decisions_of_alibaba;
 pub(crate) use listener::Listener;
 pub(crate) use names::default_load_balancer;
 
-pub(crate) use decision::{Answer, Decision, HealthCheck, IngressRule, ModelledController, NewGroup, ObjectName};
+pub(crate) use decision::{
+    Answer, Crowded, Decision, HealthCheck, IngressRule, ModelledController, NewGroup, ObjectName,
+};
 
 /// The reason for which rules are unknown if the API server allocates a node port only now.
 fn allocated_later(port: &ServicePort) -> String {

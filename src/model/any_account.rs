@@ -16,7 +16,7 @@ use crate::text::is_filled_in_later;
 
 use super::annotations::split;
 use super::decision::{Decision, ModelledController, ObjectName};
-use super::failures::{Failure, certain_failures, certain_failures_of_alibaba};
+use super::failures::{Failure, certain_failures, certain_failures_of_alibaba, crowded_groups};
 use super::load_balancer_controller::{Config, NEWEST};
 use super::objects::{DEFAULT_NAMESPACE, Objects, document_name, ingress_name};
 use super::simulate::{ObjectKind, Options, SimulationError, simulate};
@@ -76,6 +76,29 @@ pub(crate) fn failures_in_any_account(
         let is_certain = !is_of_group || decision.ip_address_type.is_not_reached();
         is_certain && !std::iter::once(&decision.object).chain(&decision.members).any(|name| unclear.contains(name))
     });
+    Ok((taken, found))
+}
+
+/// The load balancers whose security groups would have more rules than the default quota, as [`crowded_groups`].
+pub(crate) fn crowded_groups_in_any_account(
+    evidence: &Evidence,
+    cluster_id: &str,
+    version: Option<ControllerVersion>,
+) -> Result<(usize, Vec<Decision>), SimulationError> {
+    let mut evidence = without_account(evidence);
+    let (mut taken, mut found) = (0, Vec::<Decision>::new());
+    let services = evidence.services.take();
+    for (zones, services) in by_zones(services) {
+        evidence.services = services;
+        let inventory = account(&evidence, cluster_id, zones);
+        let view = ClusterView::new(&inventory, cluster_id, None, &[]);
+        let (more, crowded) = crowded_groups(&view, &evidence, version)?;
+        taken += more;
+        // Ingresses are in every round.
+        let new: Vec<Decision> =
+            crowded.into_iter().filter(|one| !found.iter().any(|known| known.object == one.object)).collect();
+        found.extend(new);
+    }
     Ok((taken, found))
 }
 

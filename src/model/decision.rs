@@ -62,6 +62,13 @@ pub(crate) struct ObjectName {
     pub(crate) name: String,
 }
 
+impl ObjectName {
+    /// True for a Service; false for an Ingress.
+    pub(crate) fn is_service(&self) -> bool {
+        self.kind == "Service"
+    }
+}
+
 /// A rule of a security group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct IngressRule {
@@ -110,6 +117,17 @@ pub(crate) struct NewGroup {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) rules: Vec<IngressRule>,
+}
+
+/// A security group with the number of its inbound rules as EC2 counts them, and the number that it allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Crowded {
+    /// Id, or `new:NAME`.
+    pub(crate) group: String,
+    pub(crate) rules: usize,
+    pub(crate) quota: usize,
+    /// True if the quota is that of the account; else it is the default.
+    pub(crate) is_read: bool,
 }
 
 /// The health check of a Classic Load Balancer, or of the target groups.
@@ -231,6 +249,12 @@ pub(crate) struct Decision {
     /// The security group that is created; `null` if none is.
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) new_group: Answer<Option<NewGroup>>,
+    /// All rules that the own group of the load balancer has in the end, new or not.
+    #[serde(skip)]
+    pub(crate) own_rules: Vec<IngressRule>,
+    /// A group that would have more rules than EC2 may allow.
+    #[serde(skip)]
+    pub(crate) crowded: Option<Crowded>,
     /// Tags that are written on an existing group.
     #[serde(skip_serializing_if = "Answer::is_not_reached")]
     pub(crate) tags_added: Answer<BTreeMap<String, BTreeMap<String, String>>>,
@@ -315,6 +339,8 @@ impl Decision {
             subnets_passed_over: Vec::new(),
             lb_groups: Answer::NotReached,
             new_group: Answer::NotReached,
+            own_rules: Vec::new(),
+            crowded: None,
             tags_added: Answer::NotReached,
             node_groups: Answer::NotReached,
             rules: Answer::NotReached,

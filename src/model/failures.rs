@@ -80,6 +80,35 @@ pub(crate) fn decisions_of_alibaba<'a>(
     Ok((region_of_alibaba(view)?, simulate_alibaba(view, &objects, &options)?.objects))
 }
 
+/// The load balancers for which a security group would have more rules than the account, or the default, allows, and the
+/// number of load balancers that a controller takes. If the version of a controller is not known, the newest decides.
+pub(crate) fn crowded_groups(
+    view: &ClusterView<'_>,
+    evidence: &Evidence,
+    version: Option<ControllerVersion>,
+) -> Result<(usize, Vec<Decision>), SimulationError> {
+    let objects = Objects::of_cluster(evidence);
+    let mut taken = 0;
+    let mut found = Vec::new();
+    for controller in ModelledController::OF_AWS.into_iter().filter(|one| is_configuration_known(*one, evidence)) {
+        let given = version.filter(|_| controller == ModelledController::CloudProviderAws);
+        let known = given.or_else(|| controller.version_in(evidence)).unwrap_or(controller.newest());
+        let versions = [(controller, known)].into();
+        let options = Options { controller: Some(controller), versions, forgets_targets: true, ..Options::default() };
+        let decisions = match simulate(view, &objects, &options) {
+            Ok(simulation) => simulation.objects,
+            Err(SimulationError::TooOld { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        let handled = decisions.into_iter().filter(|one| one.handled);
+        handled.for_each(|decision| {
+            taken += 1;
+            found.extend(decision.crowded.is_some().then_some(decision));
+        });
+    }
+    Ok((taken, found))
+}
+
 /// The failures of one controller, at its version or at every version.
 fn of_controller(
     controller: ModelledController,

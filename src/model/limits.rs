@@ -1,10 +1,14 @@
-//! How many more load balancers and target groups the account allows.
+//! How many more load balancers, target groups and rules of security groups the account allows.
 
 use serde::Serialize;
 
-use crate::aws::{LoadBalancerKind, Region};
+use crate::aws::{LoadBalancerKind, Region, SecurityGroup};
 
-use super::decision::{Answer, Decision, Presence};
+use super::decision::{Answer, Crowded, Decision, IngressRule, ModelledController, Presence};
+
+/// Inbound rules of a security group that EC2 allows by default. Accounts can raise it.
+/// Source: Amazon VPC User Guide, "Amazon VPC quotas".
+pub(crate) const DEFAULT_RULES: usize = 60;
 
 /// A limit of the account in the region.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -72,4 +76,86 @@ fn refuse(decision: &mut Decision, room: &Room) {
     let Room { limit_name, limit, existing, asked } = room;
     decision
         .may_fail(format!("{existing} of {limit} exist (limit {limit_name}), and the objects ask for {asked} more"));
+}
+
+/// Number of inbound rules as EC2 counts them: those of IPv4 and of IPv6 each have the quota, and a group as the source
+/// counts for both. A prefix list counts as its maximum number of entries, which is not read: here as one.
+/// Source: Amazon VPC User Guide, "Amazon VPC quotas".
+pub(crate) fn counted<'r>(sources: impl Iterator<Item = &'r str>) -> usize {
+    let (mut v4, mut v6) = (0, 0);
+    for source in sources {
+        let is_group = source.starts_with("sg-") || source.starts_with("new:");
+        v6 += usize::from(is_group || source.contains(':'));
+        v4 += usize::from(is_group || !source.contains(':'));
+    }
+    v4.max(v6)
+}
+
+/// Notes the groups that would have more rules than EC2 allows: above the quota of the account the controller stops; above
+/// the default it may stop if that was not read.
+/// Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#setSecurityGroupIngress`, `#addSecurityGroupIngress`;
+/// kubernetes-sigs/aws-load-balancer-controller `pkg/deploy/ec2/security_group_manager.go#Create`.
+pub(super) fn rules(region: &Region, decisions: &mut [Decision]) {
+    let read = region.limits.as_ref().and_then(|limits| limits.rules_per_group);
+    let quota = read.and_then(|quota| usize::try_from(quota).ok());
+    let (quota, is_read) = (quota.unwrap_or(DEFAULT_RULES), quota.is_some());
+    let of_group = |group: &SecurityGroup| {
+        counted(
+            group.ingress.iter().flat_map(|one| one.ranges.iter().chain(&one.groups)).map(|one| one.source.as_str()),
+        )
+    };
+    // A group above the default shows that the quota was raised, but not its value.
+    if !is_read && region.security_groups.iter().any(|group| of_group(group) > quota) {
+        return;
+    }
+    for decision in decisions.iter_mut().filter(|one| one.handled && one.requested) {
+        let own = decision.own_rules.first().map(|first| {
+            let sources = decision.own_rules.iter().map(|rule| rule.source.as_str());
+            (first.group.clone(), counted(sources), true)
+        });
+        let of_nodes = groups_of_nodes(region, decision).into_iter().map(|(group, rules)| (group, rules, false));
+        let all: Vec<(String, usize, bool)> = own.into_iter().chain(of_nodes).collect();
+        let Some((group, rules, is_own)) = all.into_iter().find(|(_, rules, _)| *rules > quota) else { continue };
+        decision.crowded = Some(Crowded { group, rules, quota, is_read });
+        if decision.error != Answer::Is(None) {
+            continue;
+        }
+        let stops = is_own || decision.controller == ModelledController::CloudProviderAws;
+        if is_read && stops {
+            decision.error = Answer::Is(Some(refusal(decision.controller).to_owned()));
+            decision.created &= !(is_own && decision.presence == Presence::New);
+        } else {
+            let which = if is_read { "the quota" } else { "the default quota, as that of the account was not read," };
+            decision.may_fail(format!("a security group would have {rules} inbound rules; {which} is {quota}"));
+        }
+    }
+}
+
+/// Groups of nodes with the number of rules that they would have, where the controller adds some.
+fn groups_of_nodes(region: &Region, decision: &Decision) -> Vec<(String, usize)> {
+    let added: &[IngressRule] = decision.rules.known().map_or(&[], Vec::as_slice);
+    let removed: &[IngressRule] = decision.rules_removed.known().map_or(&[], Vec::as_slice);
+    let mut groups: Vec<&str> = added.iter().map(|rule| rule.group.as_str()).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let count = |group: &str| {
+        let held = region.security_groups.iter().filter(|one| one.id == group).flat_map(|one| &one.ingress);
+        let held = held.flat_map(|one| one.ranges.iter().chain(&one.groups)).map(|one| one.source.as_str());
+        let of = |rules: &'_ [IngressRule]| rules.iter().filter(|rule| rule.group == group).count();
+        let new = added.iter().filter(|rule| rule.group == group).map(|rule| rule.source.as_str());
+        counted(held.chain(new)).saturating_sub(of(removed))
+    };
+    groups.into_iter().map(|group| (group.to_owned(), count(group))).collect()
+}
+
+/// The error in the words of a controller.
+fn refusal(controller: ModelledController) -> &'static str {
+    match controller {
+        ModelledController::CloudProviderAws => {
+            "error authorizing security group ingress: RulesPerSecurityGroupLimitExceeded: The maximum number of rules per security group has been reached."
+        }
+        ModelledController::LoadBalancerController | ModelledController::CloudProviderAlibaba => {
+            "RulesPerSecurityGroupLimitExceeded: The maximum number of rules per security group has been reached."
+        }
+    }
 }

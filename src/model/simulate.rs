@@ -223,6 +223,7 @@ pub(crate) fn simulate(
     }
     together::join_rules(&mut objects);
     together::compare_names(&mut objects);
+    limits::rules(world.here(), &mut objects);
     let room = limits::room(world.here(), &mut objects);
     let asked = asked_controllers(asked, evidence);
     let objects = objects.into_iter().map(Decision::sorted).collect();

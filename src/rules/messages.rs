@@ -73,6 +73,10 @@ pub(crate) mod refusals {
         "controller-condition-unmet",
         "lbc-v1-resource",
     ];
+    /// The Pods of a controller use the role of their node, although their ServiceAccount names another one.
+    pub(crate) const WITHOUT_TOKEN: &str = "sa-token-pod-without";
+    /// A controller has no role.
+    pub(crate) const WITHOUT_ROLE: &str = "controller-rights-absent";
     /// Rules that find why a call was necessary: the account has no service-linked role yet.
     pub(crate) const SERVICE_LINKED_ROLE: &[&str] = &["lb-service-linked-role-missing"];
     /// A policy refused whatever the role allows.

@@ -21,6 +21,7 @@ mod sg_foreign_cluster_attached;
 mod sg_multiple_tagged_on_instance;
 mod sg_none_tagged_multiple_attached;
 mod sg_rules_near_limit;
+mod sg_rules_over_quota;
 mod sg_single_untagged;
 mod sg_tagged_for_several_clusters;
 mod sg_tagged_outside_vpc;

@@ -118,7 +118,7 @@ fn value<'s>(service: &'s Service, suffix: &str) -> Option<&'s str> {
 }
 
 /// True if a Service belongs to a cluster on AWS, as its own fields or the cluster show.
-fn is_on_aws(context: &KubernetesContext<'_>, service: &Service) -> bool {
+pub(super) fn is_on_aws(context: &KubernetesContext<'_>, service: &Service) -> bool {
     let says_so = service.annotations.keys().any(|key| key.contains("/aws-load-balancer-"))
         || service.ingress.iter().any(|one| matches!(one, Ingress::Hostname(name) if name.contains(".elb.")))
         || service.finalizers.iter().any(|one| one == RESOURCES);

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::aws::companions::{CompanionRun, companions, companions_on_nodes, node_roles};
 use crate::aws::view::ClusterView;
 use crate::kubernetes::Evidence;
+use crate::rules::messages::refusals;
 use crate::text;
 
 use super::{LineAnswer, Why};
@@ -41,10 +42,10 @@ impl Why {
                     format!(
                         "the Pods of {shown} use the role of their node, although their ServiceAccount names another one: they have no token"
                     ),
-                    "sa-token-pod-without",
+                    refusals::WITHOUT_TOKEN,
                 )
             } else {
-                (format!("{shown} has no role: its Pods use that of their node"), "controller-rights-absent")
+                (format!("{shown} has no role: its Pods use that of their node"), refusals::WITHOUT_ROLE)
             };
             line.tell(sentence, rule, (!has_own_role).then_some(workload));
         }

@@ -45,13 +45,14 @@ impl<'a> Request<'a> {
                     self.service.full_name()
                 );
                 let Ensured { id, is_new } = self.ensure_group(decision, &name)?;
+                let mut rules = Vec::new();
+                for port in &self.service.ports {
+                    let protocol = port.protocol.to_lowercase();
+                    rules.extend(ranges.iter().map(|range| IngressRule::port(&id, &protocol, range, port.port)));
+                }
+                rules.extend(ranges.iter().map(|range| IngressRule::path_mtu(&id, range)));
+                decision.own_rules.clone_from(&rules);
                 if is_new {
-                    let mut rules = Vec::new();
-                    for port in &self.service.ports {
-                        let protocol = port.protocol.to_lowercase();
-                        rules.extend(ranges.iter().map(|range| IngressRule::port(&id, &protocol, range, port.port)));
-                    }
-                    rules.extend(ranges.iter().map(|range| IngressRule::path_mtu(&id, range)));
                     decision.new_group = Answer::Is(Some(NewGroup { name, description, rules }));
                 }
                 groups.push(id.clone());
@@ -157,6 +158,7 @@ impl<'a> Request<'a> {
         }
         rules.extend(ranges.iter().map(|range| IngressRule::path_mtu(&id, range)));
         let description = "[k8s] Managed SecurityGroup for LoadBalancer".to_owned();
+        decision.own_rules.clone_from(&rules);
         decision.new_group = Answer::Is(is_new.then_some(NewGroup { name, description, rules }));
         decision.lb_groups = Answer::Is(vec![id]);
         Ok(())

@@ -50,13 +50,14 @@ impl GroupSearch<'_> {
         let groups = if self.listed.is_empty() {
             let id = if let Some(held) = self.managed()? {
                 // Its rules are updated.
-                rules(held)?;
+                decision.own_rules = rules(held)?;
                 decision.new_group = Answer::Is(None);
                 held.to_owned()
             } else {
                 let id = format!("new:{}", self.managed_name);
                 let description = "[k8s] Managed SecurityGroup for LoadBalancer".to_owned();
                 let made = NewGroup { name: self.managed_name.clone(), description, rules: rules(&id)? };
+                decision.own_rules.clone_from(&made.rules);
                 decision.new_group = Answer::Is(Some(made));
                 id
             };

@@ -244,8 +244,8 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["svc-annotation-no-effect", "svc-sync-fails"])
         .means("the annotation is for Network Load Balancers alone, and stops the sync"),
     defect(CCM, &["RulesPerSecurityGroupLimitExceeded"], "..1.36", "pkg/providers/v1/aws.go#setSecurityGroupIngress")
-        .rules(&["sg-rules-near-limit"])
-        .means("a security group has as many rules as the account allows"),
+        .rules(&["svc-sync-fails", "sg-rules-over-quota", "sg-rules-near-limit"])
+        .means("a security group would have more rules than the account allows: source ranges times ports, or the rules that it has"),
     defect(CCM, &["CertificateNotFound: Certificate"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#createListenerV2")
         .rules(&["svc-certificate-elsewhere"])
         .means("the certificate is not in this region, or was deleted"),

@@ -2,6 +2,15 @@
 
 use super::{LBC_FRAMES, LOAD_BALANCER_CONTROLLER as LBC, Message, defect, harmless};
 
+/// Words around a refused rule, in lines of the controller and in findings.
+const RULES_FRAMES: &[&str] = &[
+    "Reconciler error",
+    "Failed deploy model",
+    "FailedDeployModel",
+    "targetGroupBinding",
+    "AWS Load Balancer Controller",
+];
+
 pub(super) const MESSAGES: &[Message] = &[
     defect(
         LBC,
@@ -11,6 +20,15 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .rules(&["subnet-role-tag-missing", "subnet-cluster-tag-missing", "subnet-role-tag-value"])
     .means("fewer than two subnets have the role tag and the cluster tag"),
+    defect(
+        LBC,
+        &["RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group"],
+        "2.0..3.5",
+        "pkg/deploy/ec2/security_group_manager.go#Create",
+    )
+    .with_one_of(RULES_FRAMES)
+    .rules(&["svc-sync-fails", "ingress-sync-fails", "sg-rules-over-quota", "sg-rules-near-limit"])
+    .means("a security group would have more rules than the account allows: source ranges times listeners, or the rules that it has"),
     defect(LBC, &["invalid ingress class: ingressclass"], "2.0..3.5", "pkg/ingress/class_loader.go")
         .rules(&["ingress-class-unusable"])
         .means("the class of the Ingress, or its parameters, do not exist or do not fit"),

@@ -2,13 +2,11 @@ use std::collections::BTreeSet;
 
 use crate::aws::Tagged;
 use crate::aws::view::RegionView;
+use crate::model::limits::{DEFAULT_RULES, counted};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
 use super::{GROUP, GROUPS, INSTANCES};
-
-/// Ingress rules per group that EC2 allows by default (AWS documentation, Amazon VPC quotas); accounts can raise it.
-const DEFAULT_RULE_QUOTA: usize = 60;
 
 pub(super) const RULE: Rule = Rule {
     id: "sg-rules-near-limit",
@@ -35,7 +33,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let known = region.region.limits.as_ref().and_then(|limits| limits.rules_per_group);
     let known = known.and_then(|quota| usize::try_from(quota).ok());
-    let quota = known.unwrap_or(DEFAULT_RULE_QUOTA);
+    let quota = known.unwrap_or(DEFAULT_RULES);
     let here = context.existing.balancers.iter().filter(|one| std::ptr::eq(one.region, region));
     let of_balancers = here.flat_map(|one| one.balancer.security_groups.iter().map(String::as_str));
     let groups: BTreeSet<&str> = region.member_groups().iter().copied().chain(of_balancers).collect();
@@ -43,14 +41,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         .into_iter()
         .filter_map(|id| {
             let group = region.security_group(id)?;
-            // EC2 counts IPv4 and IPv6 rules separately: each has the quota.
-            let (mut v4, mut v6) = (0_usize, 0_usize);
-            for permission in &group.ingress {
-                let of_v6 = permission.ranges.iter().filter(|range| range.source.contains(':')).count();
-                v6 += of_v6 + permission.groups.len();
-                v4 += permission.ranges.len() - of_v6 + permission.groups.len();
-            }
-            let rules = v4.max(v6);
+            let sources =
+                group.ingress.iter().flat_map(|permission| permission.ranges.iter().chain(&permission.groups));
+            let rules = counted(sources.map(|one| one.source.as_str()));
             if rules * 5 < quota * 4 {
                 return None;
             }
@@ -73,7 +66,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 ));
             }
             // A count above the default shows that the quota was raised, but not its value.
-            let is_raised = known.is_none() && rules > DEFAULT_RULE_QUOTA;
+            let is_raised = known.is_none() && rules > DEFAULT_RULES;
             let severity = if is_raised { Severity::Info } else { Severity::Warning };
             let fix = Fix::none(
                 "clear stale rules, raise the quota, or set `DisableSecurityGroupIngress` in the cloud config",
