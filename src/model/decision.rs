@@ -408,9 +408,9 @@ impl Decision {
         }
     }
 
-    /// Notes that the targets are Pods, whose endpoints were not read; rules of nodes are theirs too, if any are managed.
+    /// Notes that the targets are Pods, whose interfaces are not decided; rules of nodes are theirs too, if any are managed.
     pub(super) fn has_pods(&mut self, manages_rules: bool) {
-        let reason = "the endpoints of Pods were not read";
+        let reason = "the targets are Pods, and their network interfaces are not modelled";
         self.note_unknown("targets", reason);
         self.targets = Answer::Unknown;
         if manages_rules {

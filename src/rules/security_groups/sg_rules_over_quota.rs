@@ -156,14 +156,10 @@ mod tests {
         // A group with more than the default: the quota was raised.
         aws::silent(&RULE, |c| {
             c.manifests = service(31, "").leak();
-            let group = c.add_group("sg-ffff1111");
-            let rule = crate::aws::IngressPermission {
-                ranges: (0..61)
-                    .map(|one| crate::aws::RuleSource { source: format!("10.0.{one}.0/24"), ..Default::default() })
-                    .collect(),
-                ..Default::default()
-            };
-            group.ingress = vec![rule];
+            let rule = c.group(aws::TAGGED_GROUP).ingress.first().unwrap().clone();
+            let number = |at: usize| crate::aws::RuleSource { source: format!("10.0.{at}.0/24"), ..Default::default() };
+            let ranges = (0..61).map(number).collect();
+            c.add_group("sg-ffff1111").ingress = vec![crate::aws::IngressPermission { ranges, ..rule }];
         });
         // Another rule reports the error.
         assert_eq!(messages(&service(61, ""), Some(60)), [""; 0]);
