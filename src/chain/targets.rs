@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::aws::{LoadBalancerKind, TargetHealth};
 use crate::inventory::Read;
 use crate::model::existing::Balancer;
-use crate::model::pods::instances_with_pod;
+use crate::model::pods::{Reading, instances_with_pod, pods};
 use crate::model::{Answer, Decision};
 use crate::resource::ResourceKind;
 use crate::text;
@@ -57,6 +57,9 @@ pub(super) fn targets(
     };
     let groups: BTreeSet<&str> =
         one.groups.iter().flat_map(|group| [group.arn.as_str(), group.name.as_str()]).collect();
+    for fact in ready_pods(facts, one).into_iter().flatten() {
+        link = link.fact(fact);
+    }
     let link = match health(one) {
         None => link.unread("the health of the targets was not read"),
         Some(states) => healthy(link, &states, local_pods.as_ref()),
@@ -128,6 +131,20 @@ impl LocalPods<'_> {
         matches!(target.state.as_str(), "unhealthy" | "OutOfService")
             && self.instances.as_ref().is_some_and(|held| !held.contains(target.id.as_str()))
     }
+}
+
+/// The Pods of a Service whose targets are Pods; `None` if they are not, or its endpoints were not given.
+fn ready_pods(facts: &Facts<'_>, one: &Balancer<'_>) -> Option<Vec<String>> {
+    let is_of_pods = one.groups.iter().any(|group| group.target_type.as_deref() == Some("ip"));
+    let service = one.service.filter(|_| is_of_pods)?;
+    let found = pods(facts.audited.evidence, service, Reading::OF_KUBE_PROXY)?;
+    let ready: Vec<&str> = found.ready.iter().map(|pod| pod.address).collect();
+    Some(vec![match (ready.as_slice(), found.has_unready) {
+        ([], true) => "no Pod of the Service is ready".to_owned(),
+        ([], false) if service.has_selector => "the selector of the Service matches no Pod".to_owned(),
+        ([], false) => "the Service selects no Pods, and has no endpoints".to_owned(),
+        (ready, _) => format!("ready Pods: {}", text::list(ready, SHOWN)),
+    }])
 }
 
 /// The Pods that decide the health of instances; `None` without the policy.

@@ -8,6 +8,7 @@ use super::source::{Object, Place};
 
 /// A Kubernetes Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of its specification")]
 pub struct Service {
     /// `metadata.namespace`.
     pub namespace: String,
@@ -39,6 +40,8 @@ pub struct Service {
     pub ip_family_policy: Option<String>,
     /// True if `spec.externalTrafficPolicy` is `Local`.
     pub is_local: bool,
+    /// True if it selects Pods: the control plane writes its endpoints.
+    pub has_selector: bool,
     /// True if `spec.sessionAffinity` is `ClientIP`.
     pub has_client_affinity: bool,
     /// True if `spec.allocateLoadBalancerNodePorts` is off.
@@ -166,6 +169,7 @@ impl Service {
             ip_families: texts(&["spec", "ipFamilies"]),
             ip_family_policy: text(&["spec", "ipFamilyPolicy"]),
             is_local: object.text(&["spec", "externalTrafficPolicy"]) == Some("Local"),
+            has_selector: object.members(&["spec", "selector"]).next().is_some(),
             has_client_affinity: object.text(&["spec", "sessionAffinity"]) == Some("ClientIP"),
             is_without_node_ports: object.switch(&["spec", "allocateLoadBalancerNodePorts"]) == Some(false),
             health_check_node_port: object.number(&["spec", "healthCheckNodePort"]).filter(|port| *port != 0),

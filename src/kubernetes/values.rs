@@ -128,6 +128,7 @@ fn from_holder(holder: Object<'_>, outer: &[&Node], path: &[String], key: &str) 
         ip_families: texts("ipFamilies"),
         ip_family_policy: text("ipFamilyPolicy"),
         is_local: holder.text(&["externalTrafficPolicy"]) == Some("Local"),
+        has_selector: true,
         has_client_affinity: holder.text(&["sessionAffinity"]) == Some("ClientIP"),
         is_without_node_ports: holder.switch(&["allocateLoadBalancerNodePorts"]) == Some(false),
         health_check_node_port: None,

@@ -84,7 +84,7 @@ pub(crate) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Readi
         let is_read = |one: &&Object<'a>| reading.families.reads(one.text(&["addressType"]).unwrap_or("IPv4"));
         for slice in slices.iter().filter(is_read).filter(|one| has_port(one)) {
             for endpoint in slice.items(&["endpoints"]) {
-                let is_pod = is_pod(endpoint);
+                let is_pod = service.has_selector || is_pod(endpoint);
                 let is = |condition: &str| endpoint.switch(&["conditions", condition]) == Some(true);
                 if reading.skips_terminating && is("terminating") {
                     continue;
@@ -109,7 +109,11 @@ pub(crate) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Readi
         found.has_unready |= subset.items(&["notReadyAddresses"]).next().is_some();
         let ready = subset.items(&["addresses"]);
         found.ready.extend(ready.filter_map(|one| {
-            Some(Pod { node: one.text(&["nodeName"]), address: one.text(&["ip"])?, is_pod: is_pod(one) })
+            Some(Pod {
+                node: one.text(&["nodeName"]),
+                address: one.text(&["ip"])?,
+                is_pod: service.has_selector || is_pod(one),
+            })
         }));
     }
     Some(found)

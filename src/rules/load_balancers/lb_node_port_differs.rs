@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer sends traffic to a port that the Service does not have",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "The port of a target group with instances, or the instance port of a listener of a Classic Load Balancer, is not a node port of the Service.",
+    condition: "The port of a target group with instances, or the instance port of a listener of a Classic Load Balancer, is not a node port of the Service. Or the health check of such a group asks a port that is neither a node port nor `healthCheckNodePort` of the Service, nor that of kube-proxy (10256), and no annotation names it.",
     impact: "no node answers there: health checks fail, and connections too",
     fix: "Make the controller sync the Service; see its events for the reason why it did not.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureTargetGroup"],
@@ -60,15 +60,38 @@ fn check(context: &Context<'_>) -> CheckResult {
             let related = group_resource(one.region, group);
             on_balancer(one, Severity::Warning, message, fix).related([related]).with_respect_to(group.name.as_str())
         });
-        Some(found.collect())
+        let mut found: Vec<Violation> = found.collect();
+        found.extend(one.groups.iter().filter_map(|group| {
+            let port =
+                group.health_check_port.as_deref().filter(|_| group.target_type.as_deref() == Some("instance"))?;
+            let number: i64 = port.parse().ok()?;
+            let own = allocated.iter().chain(&service.health_check_node_port);
+            let is_named = || service.annotations.values().any(|value| value.trim() == port);
+            if number == KUBE_PROXY_PORT || own.into_iter().any(|one| *one == number) || is_named() {
+                return None;
+            }
+            let message = format!(
+                "the health check of `{}` of {} asks port {number}, which is no port of the Service on the nodes ({})",
+                text::printable(&group.name),
+                described(one),
+                node_ports()
+            );
+            let related = group_resource(one.region, group);
+            let violation = on_balancer(one, Severity::Warning, message, fix).related([related]);
+            Some(violation.with_respect_to(format!("{} health", group.name)))
+        }));
+        Some(found)
     })
 }
+
+/// Port of the health check of kube-proxy (`--healthz-bind-address`).
+const KUBE_PROXY_PORT: i64 = 10256;
 
 #[cfg(test)]
 mod tests {
     use super::RULE;
     use crate::testing::aws;
-    use crate::testing::load_balancers::{NETWORK_SERVICE, SERVICE};
+    use crate::testing::load_balancers::{LOCAL_SERVICE, NETWORK_SERVICE, SERVICE};
 
     #[test]
     fn fires() {
@@ -81,6 +104,29 @@ mod tests {
             c.add_classic().listeners.as_mut().unwrap()[0].instance_port = Some(31999);
             c.manifests = SERVICE;
         });
+    }
+
+    #[test]
+    fn a_port_of_a_health_check_that_the_service_lost_is_found() {
+        let found = |port: &str, manifests: &str| {
+            aws::messages(&RULE, |c| {
+                c.add_network();
+                c.target_group().health_check_port = Some(port.to_owned());
+                c.manifests = manifests.to_owned().leak();
+            })
+        };
+        assert!(found("32222", NETWORK_SERVICE).iter().any(|one| one.contains("asks port 32222")));
+        let of_type = "aws-load-balancer-type: nlb";
+        let annotated = format!("{of_type}, service.beta.kubernetes.io/aws-load-balancer-healthcheck-port: '32222'");
+        for (port, manifests) in [
+            ("traffic-port", NETWORK_SERVICE),
+            ("30443", NETWORK_SERVICE),
+            ("10256", NETWORK_SERVICE),
+            ("32000", LOCAL_SERVICE),
+            ("32222", &NETWORK_SERVICE.replace(of_type, &annotated)),
+        ] {
+            assert_eq!(found(port, manifests), [""; 0], "{port}");
+        }
     }
 
     #[test]

@@ -163,7 +163,11 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -
                 .map(|one_target| one.region.bare(ResourceKind::Instance, &one_target.id)),
         );
     }
-    let fix = "remove the cause; a node answers on the port of the health check with kube-proxy, or with a ready Pod of the Service";
+    let fix = if has_instances {
+        "remove the cause; a node answers on the port of the health check with kube-proxy, or with a ready Pod of the Service"
+    } else {
+        "remove the cause; each target is a Pod, which answers on the port of the health check itself"
+    };
     let key = targets.group.map_or_else(|| one.balancer.name.clone(), |group| group.name.clone());
     Some(on_balancer(one, severity, message, fix).related(related).with_respect_to(key))
 }
