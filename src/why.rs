@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::report::Finding;
 use crate::resource::ResourceKind;
+use crate::rules::messages::ExplainedBy;
 use crate::rules::{self, messages};
 
 mod account;
@@ -97,9 +98,9 @@ pub(crate) struct LineAnswer {
     /// True if its cause is at the instance on which the controller runs.
     #[serde(skip)]
     pub(crate) is_about_host: bool,
-    /// True if something cannot be deleted because something else uses it.
+    /// What of the account explains it.
     #[serde(skip)]
-    pub(crate) is_about_deletion: bool,
+    pub(crate) explained_by: ExplainedBy,
     /// Those of its rules that check the condition of the message itself.
     #[serde(skip)]
     pub(crate) deciding: &'static [&'static str],
@@ -230,7 +231,7 @@ fn answer_record(record: &Record) -> LineAnswer {
         is_granted_today: false,
         excludes_nothing: false,
         is_about_host: false,
-        is_about_deletion: false,
+        explained_by: ExplainedBy::Rules,
         deciding: &[],
         workload: None,
         fields: BTreeMap::new(),
@@ -261,7 +262,7 @@ fn answer_record(record: &Record) -> LineAnswer {
                 found.meaning = Some(refused.meaning());
             }
             found.is_about_host = message.is_about_host;
-            found.is_about_deletion = message.is_about_deletion;
+            found.explained_by = message.explained_by;
             found.deciding = message.deciding;
         }
         (None, Some(refused)) => {

@@ -2,8 +2,8 @@
 //! Sources: Amazon VPC User Guide, "Requester-managed network interfaces"; Elastic Load Balancing User Guides (`ELB
 //! <name>`); Amazon EKS User Guide, "VPC and subnet considerations" (`Amazon EKS <name>`).
 
-use super::NetworkInterface;
 use super::view::made_for;
+use super::{NetworkInterface, Region};
 
 /// Starts of descriptions, each with what follows in the words of a report.
 const STARTS: [(&str, &str); 7] = [
@@ -37,10 +37,37 @@ pub(crate) fn holder(interface: &NetworkInterface) -> String {
     })
 }
 
+/// True for an interface of a load balancer that is not among those of the region, which were read.
+pub(crate) fn deleted_load_balancer(interface: &NetworkInterface, region: &Region) -> bool {
+    let Some(rest) = interface.description.strip_prefix("ELB ") else { return false };
+    // A Classic Load Balancer has its name there, another one `KIND/NAME/ID`.
+    let name = rest.split('/').nth(1).unwrap_or(rest);
+    let balancers = region.load_balancing.as_ref().map(|balancing| &balancing.load_balancers);
+    balancers.is_some_and(|all| !all.iter().any(|one| one.name == name))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::holder;
-    use crate::aws::NetworkInterface;
+    use super::{deleted_load_balancer, holder};
+    use crate::aws::{LoadBalancing, NetworkInterface, Region};
+
+    #[test]
+    fn a_load_balancer_that_was_deleted_leaves_its_interfaces_for_a_time() {
+        let mut region = Region::default();
+        let is_left = |region: &Region, text: &str| {
+            let interface = NetworkInterface { description: text.to_owned(), ..NetworkInterface::default() };
+            deleted_load_balancer(&interface, region)
+        };
+        assert!(!is_left(&region, "ELB a1b2"), "load balancers were not read");
+        region.load_balancing = Some(LoadBalancing::default());
+        assert!(is_left(&region, "ELB a1b2"));
+        assert!(is_left(&region, "ELB net/a1b2/50dc6c495c0c9188"));
+        assert!(!is_left(&region, "Interface for NAT Gateway nat-0a"));
+        let mut cluster = crate::testing::aws::Cluster::new();
+        let name = cluster.add_classic().name.clone();
+        assert!(!is_left(cluster.region(), &format!("ELB {name}")));
+        assert!(is_left(cluster.region(), "ELB other"));
+    }
 
     #[test]
     fn descriptions_name_the_holder() {

@@ -94,6 +94,17 @@ pub(crate) mod metadata {
     pub(crate) const NO_TOKEN: &[&str] = &["imds-hop-limit-low", "controller-metadata-unreachable"];
 }
 
+/// What of the account explains a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExplainedBy {
+    /// Its rules alone.
+    Rules,
+    /// What uses the resources that cannot be deleted.
+    Users,
+    /// The defaults of the metadata service, which a launch may leave open.
+    MetadataDefaults,
+}
+
 /// Something that a component writes.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact about the text")]
@@ -122,8 +133,8 @@ pub(crate) struct Message {
     needs_context: bool,
     /// True if it means the same for every caller: a controller, a person or a pipeline.
     pub(crate) is_of_any_caller: bool,
-    /// True if something cannot be deleted because something else uses it.
-    pub(crate) is_about_deletion: bool,
+    /// What of the account explains it.
+    pub(crate) explained_by: ExplainedBy,
     /// True if the status of the metadata service in the line decides about the cause.
     pub(crate) is_about_metadata: bool,
     /// True if its cause is at the instance on which the controller runs.
@@ -181,7 +192,7 @@ const fn message(
         is_over_refusal: false,
         needs_context: false,
         is_of_any_caller: false,
-        is_about_deletion: false,
+        explained_by: ExplainedBy::Rules,
         is_about_metadata: false,
         is_about_host: false,
         deciding: &[],
@@ -239,7 +250,11 @@ impl Message {
 
     /// Counts for every caller, and for what it names the inventory shows what uses it.
     const fn deletion(self) -> Self {
-        Self { is_of_any_caller: true, is_about_deletion: true, ..self }
+        Self { is_of_any_caller: true, explained_by: ExplainedBy::Users, ..self }
+    }
+
+    const fn metadata_defaults(self) -> Self {
+        Self { explained_by: ExplainedBy::MetadataDefaults, ..self }
     }
 
     const fn metadata(self) -> Self {

@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::aws::companion_requests::RoleGrants;
-use crate::aws::interface_holder::holder;
+use crate::aws::interface_holder::{deleted_load_balancer, holder};
 use crate::aws::{Account, Inventory, NetworkInterface, Role, SecurityGroup};
 use crate::controller::call_tags::{CallTags, TaggedCall};
 use crate::inventory::{Gap, Read};
 use crate::policy::{Assessment, StatementRef, Verdict};
 use crate::role_audit::RoleAuditOptions;
+use crate::rules::messages::ExplainedBy;
 use crate::text;
 
 use super::{LineAnswer, Why, texts};
@@ -36,8 +37,10 @@ impl Why {
             let principal = field(line, "principal").and_then(role_of);
             line.excludes_nothing |= principal.is_some_and(|(account, _)| !accounts.contains(&account));
             note_missing(line, is_here);
-            if line.is_about_deletion {
-                note_holders(line, inventory);
+            match line.explained_by {
+                ExplainedBy::Rules => {}
+                ExplainedBy::Users => note_holders(line, inventory),
+                ExplainedBy::MetadataDefaults => note_defaults(line, inventory),
             }
         }
     }
@@ -81,7 +84,11 @@ fn note_holders(line: &mut LineAnswer, inventory: &Inventory) {
             interface.security_groups.iter().any(|group| group == id)
                 || [&interface.subnet_id, &interface.vpc_id].into_iter().flatten().any(|place| place == id)
         };
-        let interfaces = region.network_interfaces.iter().filter(is_on).map(holder);
+        let interfaces = region.network_interfaces.iter().filter(is_on).map(|interface| {
+            let is_left = deleted_load_balancer(interface, region);
+            let left = if is_left { ", which does not exist: EC2 deletes its interfaces within minutes" } else { "" };
+            holder(interface) + left
+        });
         let refers = |group: &&SecurityGroup| {
             let is_named = || group.ingress.iter().any(|rule| rule.groups.iter().any(|one| one.source == id));
             group.id != id && (is_named() || group.egress_groups.iter().any(|one| one == id))
@@ -98,6 +105,22 @@ fn note_holders(line: &mut LineAnswer, inventory: &Inventory) {
         }
     }
     line.here.extend(noted);
+}
+
+/// Notes the regions in which a launch that leaves it open gets tags of the instance in the metadata service.
+fn note_defaults(line: &mut LineAnswer, inventory: &Inventory) {
+    let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
+    let enabled = regions.filter(|region| {
+        let defaults = region.metadata_defaults.as_ref();
+        defaults.is_some_and(|defaults| defaults.options.instance_metadata_tags.as_deref() == Some("enabled"))
+    });
+    let names: Vec<&str> = enabled.map(|region| region.name.as_str()).collect();
+    if !names.is_empty() {
+        line.here.push(format!(
+            "the account's default in {} is InstanceMetadataTags=enabled: every launch that leaves the option open gets it",
+            text::list(&names, 3)
+        ));
+    }
 }
 
 /// True if the network interfaces of a region were not all read.
@@ -184,6 +207,7 @@ fn statements(because: &[StatementRef]) -> String {
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::aws::MetadataDefaults;
     use crate::role_audit::RoleAuditOptions;
     use crate::testing::aws::{Cluster, SERVER_ROLE, TAGGED_GROUP};
     use crate::why::answer;
@@ -248,6 +272,23 @@ mod tests {
         }));
         let unread = holders(|c| c.inventory.gaps.push(gap.unwrap()));
         assert_eq!(unread, [""; 0]);
+    }
+
+    #[test]
+    fn the_default_of_the_account_explains_a_tag_key_that_is_refused() {
+        let notes = |value: &str| {
+            let mut cluster = Cluster::new();
+            let options = serde_json::from_value(json!({"instance_metadata_tags": value})).unwrap();
+            cluster.region().metadata_defaults = Some(MetadataDefaults { options, tokens_enforced: false });
+            let mut found = answer(
+                "InvalidParameterValue: 'kubernetes.io/cluster/a' is not a valid tag key. Tag keys must match pattern ([0-9a-zA-Z\\-_+=,.@:]{1,255})",
+            );
+            found.join(&cluster.inventory, &RoleAuditOptions::default());
+            found.lines.remove(0).here
+        };
+        assert_eq!(notes("disabled"), [""; 0]);
+        let enabled = notes("enabled");
+        assert!(enabled.len() == 1 && enabled[0].contains("InstanceMetadataTags=enabled"), "{enabled:?}");
     }
 
     #[test]

@@ -372,7 +372,8 @@ pub(super) const MESSAGES: &[Message] = &[
     .rules(&["imds-instance-tags-enabled", "asg-cannot-launch", "imds-account-defaults"])
     .means(
         "the metadata service shows tags of the instance, or a call switches that on, and a tag key contains a slash",
-    ),
+    )
+    .metadata_defaults(),
     defect(
         "AWS",
         &["No OpenIDConnect provider found in your account"],
