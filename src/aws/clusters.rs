@@ -36,6 +36,8 @@ impl Clusters {
             for region in &account.regions {
                 let balancers = of_balancers(region);
                 let of_balancers = balancers.into_iter().map(|found| (ResourceKind::LoadBalancer, vec![found]));
+                let groups = of_target_groups(region).into_iter();
+                let of_balancers = of_balancers.chain(groups.map(|found| (ResourceKind::TargetGroup, vec![found])));
                 let of_tags = tagged(region).map(|(kind, tags)| {
                     let found: Vec<(String, String)> = tags::cluster_ids(tags)
                         .map(|(id, value)| (id.to_owned(), value.to_owned()))
@@ -82,10 +84,7 @@ fn tagged(region: &Region) -> impl Iterator<Item = (ResourceKind, &[Tag])> {
 /// them alone. The AWS Load Balancer Controller of a living cluster may run under another name, so its name counts only
 /// where no tagged instance runs in the VPC.
 fn of_balancers(region: &Region) -> Vec<(String, String)> {
-    let is_living = |vpc: Option<&str>| {
-        let mut live = region.instances.iter().filter(|one| one.state.is_live() && one.vpc_id.as_deref() == vpc);
-        live.any(|one| instance_clusters(&one.tags).next().is_some())
-    };
+    let is_living = |vpc: Option<&str>| is_living(region, vpc);
     let balancers = region.load_balancing.iter().flat_map(|one| &one.load_balancers);
     let found = balancers.flat_map(|one| {
         let held = one.tags.as_deref().unwrap_or_default();
@@ -96,6 +95,25 @@ fn of_balancers(region: &Region) -> Vec<(String, String)> {
         claimed.map(|(id, value)| (id.to_owned(), value.to_owned())).collect::<Vec<_>>()
     });
     found.collect()
+}
+
+/// True if a tagged instance runs in a VPC.
+fn is_living(region: &Region, vpc: Option<&str>) -> bool {
+    let mut live = region.instances.iter().filter(|one| one.state.is_live() && one.vpc_id.as_deref() == vpc);
+    live.any(|one| instance_clusters(&one.tags).next().is_some())
+}
+
+/// As [`of_balancers`], names that only target groups of the AWS Load Balancer Controller have.
+fn of_target_groups(region: &Region) -> Vec<(String, String)> {
+    let groups = region.load_balancing.iter().flat_map(|one| &one.target_groups);
+    let named = groups.filter(|one| !is_living(region, one.vpc_id.as_deref())).filter_map(|one| {
+        let held = one.tags.as_deref().unwrap_or_default();
+        let name = tags::value(held, tags::LBC_CLUSTER_TAG)?;
+        let is_counted = tags::cluster_ids(held).any(|(id, _)| id == name);
+        let is_claimed = !Names { cluster_id: name, cluster_name: name }.claims(held).is_empty();
+        (!is_counted && is_claimed).then(|| (name.to_owned(), "controller".to_owned()))
+    });
+    named.collect()
 }
 
 #[cfg(test)]
@@ -116,6 +134,13 @@ mod tests {
             instance.vpc_id = Some("vpc-0other".to_owned());
         }
         assert!(ids(&cluster).contains("former"));
+        let group = cluster.target_group();
+        group.vpc_id = Some("vpc-0bb1".to_owned());
+        let tags = [("elbv2.k8s.aws/cluster", "older"), ("service.k8s.aws/stack", "shop/web")];
+        group.tags = Some(tags.map(|(key, value)| Tag { key: key.to_owned(), value: value.to_owned() }).to_vec());
+        assert!(ids(&cluster).contains("older"));
+        cluster.target_group().tags.as_mut().unwrap().truncate(1);
+        assert!(!ids(&cluster).contains("older"));
         // Made by hand, for no Service.
         let vpc = cluster.region().load_balancing.as_mut().unwrap();
         vpc.load_balancers.last_mut().unwrap().tags.as_mut().unwrap().truncate(1);

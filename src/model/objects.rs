@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service};
+use crate::kubernetes::{Document, DocumentKind, Evidence, Object, Service, Workload};
 
 mod repeated;
 pub(crate) use repeated::keep_last_of_each;
@@ -70,6 +70,12 @@ impl<'e> Objects<'e> {
         let replacing: BTreeSet<_> = given.documents.iter().map(key).collect();
         let ingresses = held_ingresses(&evidence, namespace);
         evidence.documents.retain(|document| !replacing.contains(&key(document)));
+        let name = |workload: &Workload| {
+            let own = if workload.namespace.is_empty() { namespace } else { &workload.namespace };
+            (workload.kind, own.to_owned(), workload.name.clone())
+        };
+        let workloads: BTreeSet<_> = given.workloads.iter().map(name).collect();
+        evidence.workloads.retain(|workload| !workloads.contains(&name(workload)));
         let is_subject = |kind: &DocumentKind| matches!(kind, DocumentKind::Ingress) || NOT_MODELLED.contains(kind);
         subjects.extend(replacing.into_iter().filter(|(kind, _)| is_subject(kind)).map(|(_, name)| name));
         let new: BTreeSet<String> =

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::aws::view::ClusterView;
+use crate::finding::Severity;
 use crate::membership::NodeRole;
 use crate::nodes::KubernetesNode;
 use crate::report::{Cause, Finding, Report};
@@ -78,6 +79,11 @@ impl Why {
                 checked.retain(|one| one.rank() == FOUND);
             }
             checked.sort_by_key(CheckedRule::rank);
+            let mut causes = checked.iter().flat_map(|one| &one.findings);
+            // What is harmless in most clusters has a cause in this one.
+            if line.is_defect == Some(false) && causes.any(|cause| cause.severity >= Severity::Warning) {
+                line.is_defect = Some(true);
+            }
             line.checked = checked;
         }
     }
