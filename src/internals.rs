@@ -42,9 +42,9 @@ pub mod inventory {
         Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, ElasticIp, IngressPermission,
         InlinePolicy, Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses,
         Inventory, LaunchSettings, LaunchTemplate, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing,
-        ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, NetworkLimits, NotInherited, Region, Role,
-        Route, RouteTable, RuleSource, SecurityGroup, Subnet, TargetGroup, TargetHealth, TemplateReference,
-        TemplateVersion, Volume, Vpc,
+        ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, NetworkLimits, NotInherited, PrefixList,
+        Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, TargetGroup, TargetHealth,
+        TemplateReference, TemplateVersion, Volume, Vpc,
     };
     pub use crate::inventory::{Gap, Provider, Read, Storage, Tag, to_json};
     pub use crate::tags::TagSpecification;

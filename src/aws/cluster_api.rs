@@ -3,6 +3,8 @@
 //! `api/v1beta2/awsmachine_types.go`, `exp/api/v1beta2/awsmachinepool_types.go`,
 //! `pkg/cloud/scope/session.go#getProvidersForCluster`, `pkg/cloud/scope/machine.go#UseSecretsManager`.
 
+use std::collections::BTreeSet;
+
 use crate::controller::needed_action::ClusterApiTask;
 use crate::kubernetes::{Document, DocumentKind, Evidence, Object};
 
@@ -34,9 +36,12 @@ impl ClusterApiTasks {
         let objects = || evidence.documents_by_kind(DocumentKind::ClusterApiAws).map(Document::object);
         let of_kind = |kind: &'static str| objects().filter(move |one| one.text(&["kind"]) == Some(kind));
         let all: Vec<Object<'_>> = of_kind("AWSCluster").collect();
-        let own: Vec<Object<'_>> = all.iter().copied().filter(|one| uses_own_credentials(*one)).collect();
-        // Nothing tells which cluster a template of machines is for.
-        let are_all_own = !own.is_empty() && own.len() == all.len();
+        let own: Vec<Object<'_>> = all.iter().copied().filter(|one| is_certain(*one)).collect();
+        // Nothing tells which cluster a template of machines is for, and those of EKS have other identities.
+        let has_other = of_kind("AWSManagedControlPlane").next().is_some();
+        let are_all_own = !own.is_empty() && own.len() == all.len() && !has_other;
+        let namespaces: BTreeSet<&str> = own.iter().map(|one| namespace(*one)).collect();
+        let of_kind = |kind: &'static str| of_kind(kind).filter(|one| namespaces.contains(namespace(*one)));
         let machines: Vec<Object<'_>> = of_kind("AWSMachine")
             .filter_map(|one| one.at(&["spec"]))
             .chain(of_kind("AWSMachineTemplate").filter_map(|one| one.at(&["spec", "template", "spec"])))
@@ -53,8 +58,8 @@ impl ClusterApiTasks {
             ClusterApiTask::SecurityGroups => {
                 own.iter().any(|one| one.at(&["spec", "network", "securityGroupOverrides"]).is_none())
             }
-            ClusterApiTask::ClassicBalancer => own.iter().any(|one| balancer(*one) == "classic"),
-            ClusterApiTask::Balancer => own.iter().any(|one| ["nlb", "alb", "elb"].contains(&balancer(*one))),
+            ClusterApiTask::ClassicBalancer => own.iter().any(|one| balancer(*one) == Some("classic")),
+            ClusterApiTask::Balancer => own.iter().any(|one| matches!(balancer(*one), Some("nlb" | "alb" | "elb"))),
             ClusterApiTask::Machines => !machines.is_empty(),
             ClusterApiTask::Profile => {
                 let has_profile =
@@ -71,10 +76,19 @@ impl ClusterApiTasks {
     }
 }
 
-/// True if the controller uses its own credentials for an `AWSCluster`, and not those of another identity.
-fn uses_own_credentials(cluster: Object<'_>) -> bool {
+/// True if the controller certainly reconciles an `AWSCluster`, and with its own credentials.
+/// Source: kubernetes-sigs/cluster-api-provider-aws `controllers/awscluster_controller.go#Reconcile`, `#SetupWithManager`.
+fn is_certain(cluster: Object<'_>) -> bool {
     let identity = cluster.at(&["spec", "identityRef"]);
+    let has = |name: &str| cluster.at(&["metadata", "annotations", name]).is_some();
     identity.is_none_or(|identity| identity.text(&["kind"]) == Some("AWSClusterControllerIdentity"))
+        && !has("cluster.x-k8s.io/managed-by")
+        && !has("cluster.x-k8s.io/paused")
+        && cluster.at(&["metadata", "deletionTimestamp"]).is_none()
+}
+
+fn namespace(object: Object<'_>) -> &str {
+    object.text(&["metadata", "namespace"]).unwrap_or("default")
 }
 
 /// True if a VPC is created for an `AWSCluster`. Its id is written into the object afterwards.
@@ -82,9 +96,14 @@ fn creates_vpc(cluster: Object<'_>) -> bool {
     cluster.text(&["spec", "network", "vpc", "id"]).is_none_or(str::is_empty)
 }
 
-/// Type of the load balancer of the control plane.
-fn balancer(cluster: Object<'_>) -> &str {
-    cluster.text(&["spec", "controlPlaneLoadBalancer", "loadBalancerType"]).unwrap_or("classic")
+/// Type of the load balancer of the control plane; `None` if it may be one that exists: it has a name, or the cluster has
+/// its endpoint already.
+/// Source: kubernetes-sigs/cluster-api-provider-aws `pkg/cloud/services/elb/loadbalancer.go#getOrCreateV2LB`.
+fn balancer(cluster: Object<'_>) -> Option<&str> {
+    let spec = |key: &str| cluster.text(&["spec", "controlPlaneLoadBalancer", key]);
+    let has_endpoint = cluster.text(&["spec", "controlPlaneEndpoint", "host"]).is_some_and(|host| !host.is_empty());
+    let exists = has_endpoint || spec("name").is_some_and(|name| !name.is_empty());
+    Some(spec("loadBalancerType").unwrap_or("classic")).filter(|_| !exists)
 }
 
 /// True if the bootstrap data of a machine is stored in AWS Secrets Manager.
@@ -112,12 +131,13 @@ mod tests {
     const ROLE_IDENTITY: &str = "  identityRef:\n    kind: AWSClusterRoleIdentity\n    name: tenant\n";
     const EXISTING: &str = "  network:\n    vpc:\n      id: vpc-1\n    subnets:\n    - id: subnet-1\n    securityGroupOverrides:\n      lb: sg-1\n";
     const MACHINES: &str = "---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSMachineTemplate\nmetadata:\n  name: a-md-0\nspec:\n  template:\n    spec:\n      instanceType: t3.large\n      iamInstanceProfile: nodes.cluster-api-provider-aws.sigs.k8s.io\n";
+    const MANAGED: &str = "---\napiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: AWSManagedControlPlane\nmetadata: {name: b}\nspec: {identityRef: {kind: AWSClusterRoleIdentity, name: b}}\n";
     const POOL: &str = "---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSMachinePool\nmetadata:\n  name: a-mp-0\nspec:\n  minSize: 1\n  awsLaunchTemplate:\n    instanceType: t3.large\n";
 
     /// Messages of the rule on a controller of a version with a policy.
     fn findings(version: &str, policy: &str, objects: &[&str]) -> Vec<String> {
         let manifests = format!(
-            "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: capa-controller-manager\n  namespace: capa-system\n  annotations:\n    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/own\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: capa-controller-manager\n  namespace: capa-system\nspec:\n  template:\n    spec:\n      serviceAccountName: capa-controller-manager\n      containers:\n      - image: registry.k8s.io/cluster-api-aws/cluster-api-aws-controller:v{version}\n        args: [--leader-elect]\n---\n{}",
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: capa-controller-manager\n  namespace: capa-system\n  annotations:\n    eks.amazonaws.com/role-arn: arn:aws:iam::111122223333:role/own\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: capa-controller-manager\n  namespace: capa-system\nspec:\n  template:\n    spec:\n      serviceAccountName: capa-controller-manager\n      containers:\n      - image: registry.k8s.io/cluster-api-aws/cluster-api-aws-controller:v{version}\n        args: [--leader-elect, '--feature-gates=EKS=true,MachinePool=true']\n---\n{}",
             objects.concat()
         );
         let rule = RULES.iter().copied().find(|rule| rule.id == "controller-action-missing").unwrap();
@@ -176,7 +196,6 @@ mod tests {
             ("elasticloadbalancing:ConfigureHealthCheck", &[CLUSTER]),
             ("elasticloadbalancing:CreateTargetGroup", &[CLUSTER, NETWORK_BALANCER]),
             ("ec2:RunInstances", &[CLUSTER, MACHINES]),
-            ("ec2:DescribeInstanceTypes", &[CLUSTER, MACHINES]),
             ("iam:PassRole", &[CLUSTER, MACHINES]),
             ("ec2:DescribeImages", &[CLUSTER, MACHINES]),
             ("secretsmanager:TagResource", &[CLUSTER, MACHINES]),
@@ -196,6 +215,29 @@ mod tests {
             ("ec2:DescribeVpcs", &[CLUSTER, ROLE_IDENTITY, MACHINES]),
             ("ec2:RunInstances", &[CLUSTER, ROLE_IDENTITY, MACHINES]),
             ("ec2:DescribeVpcs", &[MACHINES]),
+            (
+                "ec2:DescribeVpcs",
+                &[&CLUSTER
+                    .replace("  name: a\n", "  name: a\n  annotations: {cluster.x-k8s.io/managed-by: terraform}\n")],
+            ),
+            (
+                "ec2:DescribeVpcs",
+                &[&CLUSTER.replace("  name: a\n", "  name: a\n  annotations: {cluster.x-k8s.io/paused: 'true'}\n")],
+            ),
+            (
+                "ec2:CreateVpc",
+                &[&CLUSTER.replace("  name: a\n", "  name: a\n  deletionTimestamp: '2026-01-01T00:00:00Z'\n")],
+            ),
+            ("elasticloadbalancing:CreateLoadBalancer", &[CLUSTER, "  controlPlaneLoadBalancer: {name: own}\n"]),
+            (
+                "elasticloadbalancing:CreateLoadBalancer",
+                &[CLUSTER, "  controlPlaneEndpoint: {host: a.example.com, port: 6443}\n"],
+            ),
+            ("ec2:RunInstances", &[CLUSTER, MACHINES, MANAGED]),
+            (
+                "ec2:RunInstances",
+                &[CLUSTER, &MACHINES.replace("  name: a-md-0\n", "  name: a-md-0\n  namespace: other\n")],
+            ),
         ] {
             assert!(!lost(action, objects), "{action}");
         }

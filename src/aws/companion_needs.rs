@@ -70,9 +70,15 @@ impl CompanionRun<'_> {
                     Trigger::EksGroupAtZero => autoscaler::groups_at_zero(self, view).any(autoscaler::is_of_eks),
                     // Machines that Ignition configures read their data from a bucket.
                     Trigger::ClusterApi(ClusterApiTask::Secrets) => {
-                        objects.cluster_api.has(ClusterApiTask::Secrets) && !is_on("BootstrapFormatIgnition")
+                        objects.cluster_api.has(ClusterApiTask::Secrets)
+                            && !is_on("BootstrapFormatIgnition")
+                            && self.watches_all()
                     }
-                    Trigger::ClusterApi(task) => objects.cluster_api.has(task),
+                    // Off by default in the released manifest, on in the code since v2.5.0.
+                    Trigger::ClusterApi(ClusterApiTask::Pools) => {
+                        objects.cluster_api.has(ClusterApiTask::Pools) && is_on("MachinePool") && self.watches_all()
+                    }
+                    Trigger::ClusterApi(task) => objects.cluster_api.has(task) && self.watches_all(),
                     Trigger::AnyWebAcl => objects.exists && !is_isolated(view) && !is_off("enable-wafv2"),
                 }
         };

@@ -95,6 +95,12 @@ impl CompanionRun<'_> {
         if is_true(value) { Some(true) } else { is_false(value).then_some(false) }
     }
 
+    /// True if Cluster API reconciles the objects of every namespace.
+    pub(crate) fn watches_all(&self) -> bool {
+        let is_empty = |name: &str| self.arguments(name).iter().all(|value| value.is_empty());
+        self.knows_arguments() && is_empty("namespace") && is_empty("watch-filter")
+    }
+
     /// True if all arguments are known: neither a shell nor a template adds others.
     pub(crate) fn knows_arguments(&self) -> bool {
         !self.container.starts_shell() && !self.container.words.iter().any(|word| word.value.contains("{{"))

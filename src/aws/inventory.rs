@@ -24,8 +24,8 @@ pub use load_balancing::{
 };
 pub(crate) use lookup::Tagged;
 pub use network::{
-    AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, Route, RouteTable, RuleSource, SecurityGroup,
-    Subnet, Vpc,
+    AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, PrefixList, Route, RouteTable, RuleSource,
+    SecurityGroup, Subnet, Vpc,
 };
 pub use scaling::{
     AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, NotInherited, TemplateReference,
@@ -140,6 +140,9 @@ pub struct Region {
     /// Elastic IP addresses; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elastic_ips: Option<Vec<ElasticIp>>,
+    /// Prefix lists that rules of security groups name, by id; those that were not read are absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prefix_lists: BTreeMap<String, PrefixList>,
     /// Limits of the account; absent if none was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<NetworkLimits>,

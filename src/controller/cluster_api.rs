@@ -78,8 +78,11 @@ pub(super) const CLUSTER_API: &[NeededAction] = &[
     of_since(Balancer, "elasticloadbalancing:ModifyLoadBalancerAttributes", (2, 3, 0)),
     of_since(Balancer, "elasticloadbalancing:RegisterTargets", (2, 3, 0)),
     of(Machines, "ec2:CreateTags"),
-    // `ami.go#pickArchitectureForInstanceType`.
-    of_since(Machines, "ec2:DescribeInstanceTypes", (2, 1, 0)),
+    // `ami.go#pickArchitectureForInstanceType`; since v2.2.0 a refusal leads to the default architecture.
+    NeededAction {
+        until: Some(ControllerVersion::new(2, 2, 0)),
+        ..of_since(Machines, "ec2:DescribeInstanceTypes", (2, 1, 0))
+    },
     of(Machines, "ec2:DescribeNetworkInterfaceAttribute"),
     of(Machines, "ec2:DescribeNetworkInterfaces"),
     of(Machines, "ec2:RunInstances"),

@@ -100,6 +100,7 @@ const CLUSTER_API_FEATURES: &[&str] = &[
     "sqs:GetQueueUrl",
     "sqs:ReceiveMessage",
     "sqs:SetQueueAttributes",
+    "sts:AssumeRole",
     "ssm:AddTagsToResource",
     "ssm:DeleteParameter",
     "ssm:PutParameter",
@@ -268,7 +269,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 44] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 46] = [
     "alibaba-cloud-config-file",
     "alibaba-cloud-zone-type",
     "aws-assume-role",
@@ -300,6 +301,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 44] = [
     "interruption-queue",
     "k8s-tag-cluster-id",
     "load-balancer-class",
+    "namespace",
     "node-group-auto-discovery",
     "nodes",
     "policy",
@@ -312,6 +314,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 44] = [
     "service-target-eni-security-group-tags",
     "tags",
     "tolerate-non-existent-backend-action",
+    "watch-filter",
     "watch-namespace",
 ];
 

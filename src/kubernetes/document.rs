@@ -94,7 +94,7 @@ pub enum DocumentKind {
     TargetGroupBinding,
     /// `AlbConfig` of the ALB Ingress controller of Alibaba Cloud.
     AlbConfig,
-    /// `AWSCluster`, `AWSMachine`, `AWSMachineTemplate` or `AWSMachinePool` of Cluster API Provider AWS.
+    /// `AWSCluster`, `AWSMachine`, `AWSMachineTemplate`, `AWSMachinePool` or `AWSManagedControlPlane` of Cluster API Provider AWS.
     ClusterApiAws,
     /// `Gateway`, or a route of the Gateway API.
     GatewayApi,
@@ -294,7 +294,7 @@ const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 const GATEWAY_API: &str = "gateway.networking.k8s.io";
 
 /// API kinds that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 63] = [
+const KINDS: [(&str, &str, DocumentKind); 64] = [
     ("rke-machine-config.cattle.io", "Amazonec2Config", DocumentKind::RancherMachine),
     ("management.cattle.io", "NodeTemplate", DocumentKind::RancherMachine),
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
@@ -315,6 +315,7 @@ const KINDS: [(&str, &str, DocumentKind); 63] = [
     ("infrastructure.cluster.x-k8s.io", "AWSMachine", DocumentKind::ClusterApiAws),
     ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate", DocumentKind::ClusterApiAws),
     ("infrastructure.cluster.x-k8s.io", "AWSMachinePool", DocumentKind::ClusterApiAws),
+    ("controlplane.cluster.x-k8s.io", "AWSManagedControlPlane", DocumentKind::ClusterApiAws),
     ("kops.k8s.io", "Cluster", DocumentKind::Kops),
     ("kops.k8s.io", "InstanceGroup", DocumentKind::Kops),
     ("controlplane.cluster.x-k8s.io", "RKE2ControlPlane", DocumentKind::Rke2Wrapper),

@@ -1,8 +1,10 @@
 //! How many more load balancers, target groups and rules of security groups the account allows.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::aws::{LoadBalancerKind, Region, SecurityGroup};
+use crate::aws::{LoadBalancerKind, PrefixList, Region, SecurityGroup};
 
 use super::decision::{Answer, Crowded, Decision, IngressRule, ModelledController, Presence};
 
@@ -79,14 +81,22 @@ fn refuse(decision: &mut Decision, room: &Room) {
 }
 
 /// Number of inbound rules as EC2 counts them: those of IPv4 and of IPv6 each have the quota, and a group as the source
-/// counts for both. A prefix list counts as its maximum number of entries, which is not read: here as one.
+/// counts for both. A prefix list counts as its maximum number of entries, and as one here if that was not read.
 /// Source: Amazon VPC User Guide, "Amazon VPC quotas".
-pub(crate) fn counted<'r>(sources: impl Iterator<Item = &'r str>) -> usize {
+pub(crate) fn counted<'r>(sources: impl Iterator<Item = &'r str>, lists: &BTreeMap<String, PrefixList>) -> usize {
     let (mut v4, mut v6) = (0, 0);
     for source in sources {
-        let is_group = source.starts_with("sg-") || source.starts_with("new:");
-        v6 += usize::from(is_group || source.contains(':'));
-        v4 += usize::from(is_group || !source.contains(':'));
+        if source.starts_with("sg-") || source.starts_with("new:") {
+            (v4, v6) = (v4 + 1, v6 + 1);
+            continue;
+        }
+        let list = lists.get(source);
+        let weight = list.and_then(|list| usize::try_from(list.weight?).ok()).unwrap_or(1);
+        if source.contains(':') || list.is_some_and(|list| list.is_ipv6) {
+            v6 += weight;
+        } else {
+            v4 += weight;
+        }
     }
     v4.max(v6)
 }
@@ -100,9 +110,8 @@ pub(super) fn rules(region: &Region, decisions: &mut [Decision]) {
     let quota = read.and_then(|quota| usize::try_from(quota).ok());
     let (quota, is_read) = (quota.unwrap_or(DEFAULT_RULES), quota.is_some());
     let of_group = |group: &SecurityGroup| {
-        counted(
-            group.ingress.iter().flat_map(|one| one.ranges.iter().chain(&one.groups)).map(|one| one.source.as_str()),
-        )
+        let sources = group.ingress.iter().flat_map(|one| one.ranges.iter().chain(&one.groups));
+        counted(sources.map(|one| one.source.as_str()), &region.prefix_lists)
     };
     // A group above the default shows that the quota was raised, but not its value.
     if !is_read && region.security_groups.iter().any(|group| of_group(group) > quota) {
@@ -111,7 +120,7 @@ pub(super) fn rules(region: &Region, decisions: &mut [Decision]) {
     for decision in decisions.iter_mut().filter(|one| one.handled && one.requested) {
         let own = decision.own_rules.first().map(|first| {
             let sources = decision.own_rules.iter().map(|rule| rule.source.as_str());
-            (first.group.clone(), counted(sources), true)
+            (first.group.clone(), counted(sources, &region.prefix_lists), true)
         });
         let of_nodes = groups_of_nodes(region, decision).into_iter().map(|(group, rules)| (group, rules, false));
         let all: Vec<(String, usize, bool)> = own.into_iter().chain(of_nodes).collect();
@@ -143,7 +152,7 @@ fn groups_of_nodes(region: &Region, decision: &Decision) -> Vec<(String, usize)>
         let held = held.flat_map(|one| one.ranges.iter().chain(&one.groups)).map(|one| one.source.as_str());
         let of = |rules: &'_ [IngressRule]| rules.iter().filter(|rule| rule.group == group).count();
         let new = added.iter().filter(|rule| rule.group == group).map(|rule| rule.source.as_str());
-        counted(held.chain(new)).saturating_sub(of(removed))
+        counted(held.chain(new), &region.prefix_lists).saturating_sub(of(removed))
     };
     groups.into_iter().map(|group| (group.to_owned(), count(group))).collect()
 }

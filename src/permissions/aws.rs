@@ -57,6 +57,11 @@ pub static SCAN: &[Permission] = &[
         without: Some("asg-*, but those on the group alone"),
     },
     Permission {
+        action: "ec2:DescribeManagedPrefixLists",
+        purpose: "as how many rules EC2 counts the prefix lists that security groups name",
+        without: Some("sg-rules-near-limit, in part"),
+    },
+    Permission {
         action: "ec2:DescribeNetworkInterfaces",
         purpose: "use of security groups, and orphaned interfaces",
         without: Some("unattached groups, orphans, several interfaces"),

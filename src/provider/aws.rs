@@ -27,6 +27,7 @@ mod decode;
 mod ec2;
 mod iam;
 mod load_balancing;
+mod prefix_lists;
 mod profile;
 mod scaling;
 mod strict;
@@ -308,7 +309,8 @@ async fn region_details(
     caller: &Caller,
 ) -> Vec<Gap> {
     let wanted = load_balancing::wanted(region, needs.clusters.as_ref(), &needs.vpcs);
-    let Region { name, vpcs, launch_templates, metadata_defaults, load_balancing, images, .. } = region;
+    let lists = prefix_lists::named(region);
+    let Region { name, vpcs, launch_templates, metadata_defaults, load_balancing, images, prefix_lists, .. } = region;
     let launches = needs.launches.get(name).cloned().unwrap_or_default();
     let defaults = async {
         if !launches.needs_defaults {
@@ -316,12 +318,13 @@ async fn region_details(
         }
         scaling::read_defaults(client, name, metadata_defaults, caller).await
     };
-    let (mut gaps, of_versions, of_images, of_defaults, of_balancers) = tokio::join!(
+    let (mut gaps, of_versions, of_images, of_defaults, of_balancers, of_lists) = tokio::join!(
         ec2::read_vpc_attributes(client, name, vpcs, &needs.vpcs, caller),
         scaling::read_versions(client, name, launch_templates, &launches.versions, caller),
         scaling::read_images(client, name, &launches.images, caller),
         defaults,
         load_balancing::read_details(balancing, name, load_balancing, &wanted, caller),
+        Box::pin(prefix_lists::read(client, name, prefix_lists, &lists, caller)),
     );
     gaps.extend(of_versions);
     let mut read = vec![of_images];
@@ -336,6 +339,7 @@ async fn region_details(
         gaps.extend(gap);
     }
     gaps.extend(of_balancers);
+    gaps.extend(of_lists);
     gaps.extend(of_defaults);
     gaps
 }

@@ -57,6 +57,7 @@ reads! {
     DescribeImages = "ec2:DescribeImages" [];
     DescribeInstances = "ec2:DescribeInstances" [Instance, InstanceProfile, Role];
     DescribeLaunchTemplateVersions = "ec2:DescribeLaunchTemplateVersions" [LaunchTemplate];
+    DescribeManagedPrefixLists = "ec2:DescribeManagedPrefixLists" [];
     DescribeNetworkInterfaces = "ec2:DescribeNetworkInterfaces" [NetworkInterface];
     DescribeRegions = "ec2:DescribeRegions" [];
     DescribeRouteTables = "ec2:DescribeRouteTables" [RouteTable];

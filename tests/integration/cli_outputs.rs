@@ -250,6 +250,14 @@ fn write_scaling(region: &tagaudit::internals::inventory::Region, put: &dyn Fn(&
     }
     put("describe-launch-templates.json", json!({"LaunchTemplates": templates}));
     put("describe-launch-template-versions.json", json!({"LaunchTemplateVersions": versions}));
+    let lists = region.prefix_lists.iter().map(|(id, list)| {
+        let family = if list.is_ipv6 { "IPv6" } else { "IPv4" };
+        json!({"PrefixListId": id, "PrefixListName": list.name, "AddressFamily": family, "MaxEntries": list.weight, "OwnerId": "111122223333"})
+    });
+    let lists: Vec<Value> = lists.collect();
+    if !lists.is_empty() {
+        put("describe-managed-prefix-lists.json", json!({"PrefixLists": lists}));
+    }
     if let Some(defaults) = &region.metadata_defaults {
         let o = &defaults.options;
         put(

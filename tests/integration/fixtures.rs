@@ -239,6 +239,7 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
         Read::GetInstanceMetadataDefaults => region.metadata_defaults = None,
         Read::DescribeLoadBalancers => region.load_balancing = None,
         Read::DescribeAddresses => region.elastic_ips = None,
+        Read::DescribeManagedPrefixLists => region.prefix_lists.clear(),
         Read::DescribeAccountAttributes => region.limits = None,
         Read::DescribeLoadBalancerTags
         | Read::DescribeTargetGroups

@@ -1,7 +1,7 @@
 //! Load balancers of a live account, answered by the mock.
 
 use tagaudit::internals::inventory::{
-    Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, Tag, TargetGroup, TargetHealth,
+    Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, PrefixList, RuleSource, Tag, TargetGroup, TargetHealth,
 };
 
 use super::live::{rules, scan, world};
@@ -239,4 +239,35 @@ fn a_load_balancer_that_is_deleted_meanwhile_hides_no_other() {
     let (code, report) = scan(&mock, &world, &[]);
     assert_ne!(code, Some(3), "{report:#}");
     assert_eq!(found(&report), ["lb-targets-unhealthy", "lb-left-behind"], "{report:#}");
+}
+
+/// A cluster whose nodes have a group with a prefix list.
+pub(crate) fn with_prefix_list() -> World {
+    let mut world = world("clean-rke2");
+    let region = &mut world.inventory.accounts[0].regions[0];
+    let group = region.security_groups.iter_mut().find(|group| group.id == "sg-0bb1").unwrap();
+    let source = RuleSource { source: "pl-0a".to_owned(), ..RuleSource::default() };
+    group.ingress[0].ranges.push(source);
+    let list = PrefixList { name: "offices".to_owned(), weight: Some(55), is_ipv6: false };
+    region.prefix_lists.insert("pl-0a".to_owned(), list.clone());
+    region.prefix_lists.insert("pl-0b".to_owned(), list);
+    world
+}
+
+#[test]
+fn prefix_lists_are_asked_for_where_a_group_names_one() {
+    let plain = world("clean-rke2");
+    let mock = Mock::serve(&plain.inventory);
+    scan(&mock, &plain, &[]);
+    assert_eq!(mock.count("ec2:DescribeManagedPrefixLists"), 0);
+    let world = with_prefix_list();
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &[]);
+    assert_eq!(mock.count("ec2:DescribeManagedPrefixLists"), 1);
+    assert!(rules(&report).contains(&"sg-rules-near-limit"), "{report:#}");
+    let denied = Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
+    let mock = Mock::serve(&world.inventory).fault("ec2:DescribeManagedPrefixLists", denied);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!(code, Some(3), "{report:#}");
+    assert!(!rules(&report).contains(&"sg-rules-near-limit"), "{report:#}");
 }

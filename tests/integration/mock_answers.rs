@@ -150,6 +150,9 @@ fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
     if action == "DescribeAddresses" {
         return super::mock_balancing::addresses(action, region, context);
     }
+    if action == "DescribeManagedPrefixLists" {
+        return super::mock_balancing::prefix_lists(action, region, context);
+    }
     if action == "DescribeAccountAttributes" {
         return super::mock_balancing::attributes(action, region, context);
     }

@@ -249,6 +249,28 @@ pub(crate) fn addresses(action: &str, region: &Region, context: &Context<'_>) ->
     Ok(envelope("ec2", action, &wrapped("addressesSet", "item", &all)))
 }
 
+/// The prefix lists of a region.
+pub(crate) fn prefix_lists(action: &str, region: &Region, context: &Context<'_>) -> Result<String, Refusal> {
+    context.only(&["MaxResults", "NextToken"])?;
+    if matches!(context.fault, Some(Fault::WithoutList)) {
+        return Ok(envelope("ec2", action, ""));
+    }
+    let all: Vec<String> = region
+        .prefix_lists
+        .iter()
+        .map(|(id, list)| {
+            element("prefixListId", id)
+                + &element("prefixListName", &list.name)
+                + &element("addressFamily", if list.is_ipv6 { "IPv6" } else { "IPv4" })
+                + &optional("maxEntries", list.weight.map(|weight| weight.to_string()).as_deref())
+                + &element("ownerId", "111122223333")
+        })
+        .collect();
+    let Page { items, token } = context.paged(all, "MaxResults", "NextToken", (1, 100))?;
+    let body = wrapped("prefixListSet", "item", &items) + &optional("nextToken", token.as_deref());
+    Ok(envelope("ec2", action, &body))
+}
+
 /// The limits of EC2 in a region.
 pub(crate) fn attributes(action: &str, region: &Region, context: &Context<'_>) -> Result<String, Refusal> {
     context.only(&[])?;

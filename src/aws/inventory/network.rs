@@ -106,6 +106,42 @@ pub struct IngressPermission {
     pub groups: Vec<RuleSource>,
 }
 
+/// A prefix list, as far as security groups depend on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrefixList {
+    pub name: String,
+    /// Rules as which EC2 counts it: its maximum number of entries, or the weight of a list of AWS; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u64>,
+    /// True for IPv6 ranges.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_ipv6: bool,
+}
+
+/// Weights of the prefix lists of AWS, by the ends of their names. `DescribeManagedPrefixLists` does not state them.
+/// Source: Amazon VPC User Guide, "AWS-managed prefix list weight".
+const WEIGHTS: [(&str, u64); 8] = [
+    (".cloudfront.origin-facing", 55),
+    (".dynamodb", 1),
+    (".ec2-instance-connect", 2),
+    (".groundstation", 5),
+    (".route53-healthchecks", 25),
+    (".s3", 1),
+    (".s3express", 6),
+    (".vpc-lattice", 10),
+];
+
+impl PrefixList {
+    /// A list of an answer of EC2; a list of AWS has no maximum.
+    pub(crate) fn described(name: String, maximum: Option<i64>, family: Option<&str>, owner: Option<&str>) -> Self {
+        let is_of_aws = owner == Some("AWS");
+        let known = WEIGHTS.iter().find(|(end, _)| is_of_aws && name.ends_with(end)).map(|(_, weight)| *weight);
+        let maximum = maximum.and_then(|maximum| u64::try_from(maximum).ok()).filter(|maximum| *maximum > 0);
+        Self { weight: known.or(maximum), is_ipv6: family == Some("IPv6"), name }
+    }
+}
+
 /// A source of an ingress permission, with the description of that rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

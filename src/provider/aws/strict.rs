@@ -44,6 +44,7 @@ const LISTS: &[(&str, &str)] = &[
     ("DescribeListeners", "Listeners"),
     ("DescribeLoadBalancers", "LoadBalancerDescriptions"),
     ("DescribeLoadBalancers", "LoadBalancers"),
+    ("DescribeManagedPrefixLists", "prefixListSet"),
     ("DescribeNetworkInterfaces", "networkInterfaceSet"),
     ("DescribeRegions", "regionInfo"),
     ("DescribeRouteTables", "routeTableSet"),

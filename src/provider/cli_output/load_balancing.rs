@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::aws::{
-    ElasticIp, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, NetworkLimits, Region, TargetGroup,
+    ElasticIp, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, NetworkLimits, PrefixList, Region, TargetGroup,
     TargetHealth,
 };
 use crate::inventory::{REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Tag};
@@ -29,6 +29,7 @@ const LIMITS: &str = "elbv2-describe-account-limits.json";
 const ADDRESSES: &str = "describe-addresses.json";
 const ATTRIBUTES: &str = "describe-account-attributes.json";
 const QUOTAS: &str = "list-service-quotas.json";
+const PREFIX_LISTS: &str = "describe-managed-prefix-lists.json";
 /// Folders of outputs that do not name their subject: a file for each load balancer or target group, by its name.
 const CLASSIC_HEALTH: &str = "elb-describe-instance-health";
 const HEALTH: &str = "elbv2-describe-target-health";
@@ -147,6 +148,15 @@ shapes! {
         #[serde(default)]
         tags: Vec<RawTag>,
     }
+    PrefixLists { prefix_lists: Vec<RawPrefixList>, #[serde(alias = "NextToken")] next_token: Option<String> }
+    RawPrefixList {
+        prefix_list_id: String,
+        #[serde(default)]
+        prefix_list_name: String,
+        max_entries: Option<i64>,
+        address_family: Option<String>,
+        owner_id: Option<String>,
+    }
     AccountAttributes { account_attributes: Vec<AccountAttribute> }
     AccountAttribute { attribute_name: String, #[serde(default)] attribute_values: Vec<AttributeValue> }
     AttributeValue { attribute_value: String }
@@ -159,6 +169,10 @@ pub(super) fn read(files: &mut Files<'_>, region: &mut Region) -> Result<(), Fol
     region.load_balancing = load_balancing(files)?;
     let addresses: Option<Addresses> = files.optional(ADDRESSES)?;
     region.elastic_ips = addresses.map(|answer| answer.addresses.into_iter().filter_map(elastic_ip).collect());
+    if let Some(lists) = files.optional::<PrefixLists>(PREFIX_LISTS)? {
+        files.cut(Call::DescribeManagedPrefixLists, PREFIX_LISTS, lists.next_token.as_ref());
+        region.prefix_lists = lists.prefix_lists.into_iter().map(prefix_list).collect();
+    }
     let attributes: Option<AccountAttributes> = files.optional(ATTRIBUTES)?;
     let quotas: Option<Quotas> = files.optional(QUOTAS)?;
     if attributes.is_some() || quotas.is_some() {
@@ -413,6 +427,11 @@ fn elastic_ip(raw: Address) -> Option<ElasticIp> {
         network_interface_id: raw.network_interface_id,
         tags: tags(raw.tags),
     })
+}
+
+fn prefix_list(raw: RawPrefixList) -> (String, PrefixList) {
+    let (family, owner) = (raw.address_family.as_deref(), raw.owner_id.as_deref());
+    (raw.prefix_list_id, PrefixList::described(raw.prefix_list_name, raw.max_entries, family, owner))
 }
 
 fn network_limits(attributes: Option<AccountAttributes>, quotas: Option<Quotas>) -> NetworkLimits {

@@ -71,14 +71,14 @@ fn check(context: &Context<'_>) -> CheckResult {
                 return None;
             }
             let message = format!(
-                "the health check of `{}` of {} asks port {number}, which is no port of the Service on the nodes ({})",
+                "the health check of `{}` of {} asks port {number}, and the node ports of the Service are {}",
                 text::printable(&group.name),
                 described(one),
                 node_ports()
             );
             let related = group_resource(one.region, group);
             let violation = on_balancer(one, Severity::Warning, message, fix).related([related]);
-            Some(violation.with_respect_to(format!("{} health", group.name)))
+            Some(violation.with_respect_to(Key::from("health").and(Key::from(group.name.as_str()))))
         }));
         Some(found)
     })

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "warning; info above the default quota if the quota was not read: it must have been raised",
     ),
     resources: GROUP,
-    condition: "A group of members, or of a load balancer that a controller of the cluster made, has at least 80 percent of the quota of ingress rules, counted per source: the quota of the account where it was given (`list-service-quotas.json`), else the default of 60.",
+    condition: "A group of members, or of a load balancer that a controller of the cluster made, has at least 80 percent of the quota of ingress rules, counted per source: the quota of the account where it was given (`list-service-quotas.json`), else the default of 60. A prefix list counts as its maximum number of entries, such as 55 for that of Amazon CloudFront.",
     impact: "the controller cannot add the next load balancer's rules: `RulesPerSecurityGroupLimitExceeded`",
     fix: "Set `DisableSecurityGroupIngress` or `ElbSecurityGroup` in the cloud config, clear stale rules, or raise the quota.",
     sources: &[
@@ -24,7 +24,13 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go",
     ],
     example: "security group `sg-0a` has 55 ingress rules; the default quota is 60",
-    reads: &[INSTANCES, GROUPS, Read::DescribeLoadBalancers, Read::DescribeLoadBalancerTags],
+    reads: &[
+        INSTANCES,
+        GROUPS,
+        Read::DescribeLoadBalancers,
+        Read::DescribeLoadBalancerTags,
+        Read::DescribeManagedPrefixLists,
+    ],
     subjects: Subjects::MemberGroups,
     migration: Some(Prerequisite::Tags),
     ..Rule::region(check)
@@ -43,16 +49,17 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let group = region.security_group(id)?;
             let sources =
                 group.ingress.iter().flat_map(|permission| permission.ranges.iter().chain(&permission.groups));
-            let rules = counted(sources.map(|one| one.source.as_str()));
+            let rules = counted(sources.map(|one| one.source.as_str()), &region.region.prefix_lists);
             if rules * 5 < quota * 4 {
                 return None;
             }
-            // A prefix list counts as its maximum number of entries, which is not read.
+            // A prefix list counts as its maximum number of entries.
             let lists = group
                 .ingress
                 .iter()
                 .flat_map(|permission| &permission.ranges)
                 .filter(|range| range.source.starts_with("pl-"))
+                .filter(|range| region.region.prefix_lists.get(&range.source).is_none_or(|list| list.weight.is_none()))
                 .count();
             let mut message = format!(
                 "security group `{id}` has {}; the {} quota is {quota}",
@@ -93,6 +100,34 @@ mod tests {
                 ..rule.clone()
             }));
         });
+    }
+
+    #[test]
+    fn a_prefix_list_counts_as_its_maximum_number_of_entries() {
+        let counted = |lists: &[(&str, &str, Option<i64>, &str)]| {
+            aws::messages(&RULE, |c| {
+                let rule = c.group(aws::TAGGED_GROUP).ingress.first().unwrap().clone();
+                let range = |id: &str| crate::aws::RuleSource { source: id.to_owned(), ..Default::default() };
+                let ranges = vec![range("pl-0a"), range("pl-0b")];
+                c.group(aws::TAGGED_GROUP).ingress = vec![IngressPermission { ranges, groups: Vec::new(), ..rule }];
+                for (id, name, maximum, owner) in lists {
+                    let list =
+                        crate::aws::PrefixList::described((*name).to_owned(), *maximum, Some("IPv4"), Some(*owner));
+                    c.region().prefix_lists.insert((*id).to_owned(), list);
+                }
+            })
+        };
+        let cloudfront = ("pl-0a", "com.amazonaws.global.cloudfront.origin-facing", None, "AWS");
+        let found = counted(&[cloudfront]);
+        assert!(
+            found[0].contains("has 56 ingress rules") && found[0].contains("1 prefix list among them"),
+            "{found:?}"
+        );
+        let found =
+            counted(&[("pl-0a", "offices", Some(40), "111122223333"), ("pl-0b", "s3", Some(10), "111122223333")]);
+        assert!(found[0].ends_with("has 50 ingress rules; the default quota is 60"), "{found:?}");
+        assert_eq!(counted(&[("pl-0a", "offices", Some(40), "111122223333")]), [""; 0]);
+        assert_eq!(counted(&[]), [""; 0]);
     }
 
     #[test]
