@@ -13,7 +13,7 @@ use crate::controller::companion::Companion;
 use crate::controller::companion_requests::{
     KUBERNETES_CLUSTER, OWNERS, Occasion, RequestShape, TagLocation, own_keys, requests,
 };
-use crate::kubernetes::{Document, DocumentKind, Evidence};
+use crate::kubernetes::{Container, Document, DocumentKind, Evidence, Object};
 use crate::policy::{
     Assessment, Catalogue, ContextValue, Environment, PolicySet, PreparedPolicies, Question, StatementRef, Verdict,
 };
@@ -176,8 +176,14 @@ impl ControllerTags {
         let older_tags =
             older().flat_map(|one| one.members(&["spec", "tags"]).chain(one.members(&["spec", "provider", "tags"])));
         self.additions = tags.chain(older_tags).map(|(key, _)| key.value.clone()).collect();
+        self.additions
+            .extend(global_settings(evidence).filter_map(|one| one.text(&["data", "aws.tags"])).map(str::to_owned));
         let is_older = run.version.is_none_or(|version| version < ControllerVersion::new(0, 32, 0));
-        let has_objects = if is_older { older().next().is_some() } else { classes().next().is_some() };
+        let has_objects = if is_older {
+            older().next().is_some() && knows_global_tags(run.version, evidence)
+        } else {
+            classes().next().is_some()
+        };
         if is_older {
             // Which other tags a release sets was not read.
             self.reserved_prefixes.retain(|_| false);
@@ -189,6 +195,19 @@ impl ControllerTags {
             self.reserved_prefixes.retain(|prefix| *prefix != KUBERNETES_CLUSTER && *prefix != KARPENTER_DISCOVERY);
         }
     }
+}
+
+/// The global settings of Karpenter from 0.19 to 0.31, with further tags.
+/// Source: aws/karpenter-provider-aws v0.31.0 `pkg/apis/settings/settings.go`, `pkg/providers/instance/instance.go#getTags`.
+fn global_settings(evidence: &Evidence) -> impl Iterator<Item = Object<'_>> {
+    let maps = evidence.documents_by_kind(DocumentKind::ConfigMap).map(Document::object);
+    maps.filter(|map| map.text(&["metadata", "name"]) == Some("karpenter-global-settings"))
+}
+
+/// True if the tags in the global settings of Karpenter are known: the version has none, or they were given.
+fn knows_global_tags(version: Option<ControllerVersion>, evidence: &Evidence) -> bool {
+    version.is_some_and(|version| version < ControllerVersion::new(0, 19, 0))
+        || global_settings(evidence).next().is_some()
 }
 
 /// Texts in which users add tags to load balancers: annotations of Services and Ingresses, and class parameters.
@@ -270,7 +289,7 @@ pub(crate) fn unmet_calls(
     let is_made = |shape: &&RequestShape| match shape.occasion {
         Occasion::Everyday => true,
         Occasion::Sidecar(name) => has_sidecar(name),
-        Occasion::VolumeTags => sets_volume_tags(evidence),
+        Occasion::VolumeTags => sets_volume_tags(run, evidence),
     };
     let shapes = requests(run.row.companion).iter().filter(is_made);
     let refused = shapes.filter_map(|shape| {
@@ -292,9 +311,17 @@ pub(crate) fn unmet_calls(
     found
 }
 
-/// True if a class of the EBS CSI driver sets tags of volumes.
-/// Source: kubernetes-sigs/aws-ebs-csi-driver `docs/modify-volume.md`.
-fn sets_volume_tags(evidence: &Evidence) -> bool {
+/// True if a class of the EBS CSI driver sets tags of volumes, and the driver and its resizer know such classes.
+/// Sources: kubernetes-sigs/aws-ebs-csi-driver `docs/modify-volume.md`, `pkg/driver/controller_modify_volume.go`, by tag.
+fn sets_volume_tags(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
+    let is_since = run.version.is_some_and(|version| version >= ControllerVersion::new(1, 33, 0));
+    let resizes = |container: &Container| {
+        let mut gates = container.flag_values("feature-gates").into_iter().flat_map(|gates| gates.split(','));
+        container.name == "csi-resizer" && gates.any(|gate| gate.trim() == "VolumeAttributesClass=true")
+    };
+    if !is_since || !run.workload.containers.iter().any(resizes) {
+        return false;
+    }
     let mut classes = evidence.documents_by_kind(DocumentKind::VolumeAttributesClass).map(Document::object);
     classes.any(|class| {
         class.text(&["driverName"]) == Some("ebs.csi.aws.com")

@@ -9,7 +9,7 @@ use crate::aws::{Account, Role};
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, identify};
 use crate::controller::{ControllerVersion, label};
 use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind, is_false, is_true};
-use crate::nodes::KubernetesNode;
+use crate::nodes::{KubernetesNode, ProviderId, parse_provider_id};
 use crate::policy::Environment;
 
 /// A controller that runs in the cluster.
@@ -37,6 +37,16 @@ impl CompanionRun<'_> {
             return false;
         }
         let mut pods = self.pods(evidence).peekable();
+        // Nodes without an instance have no metadata service.
+        let is_elsewhere = |pod: &Workload| {
+            let mut nodes = view.nodes.into_iter().flatten().filter(|node| pod.node.as_deref() == Some(&node.name));
+            nodes.any(|node| {
+                matches!(parse_provider_id(&node.provider_id), Some(ProviderId::Fargate(_) | ProviderId::Hybrid(_)))
+            })
+        };
+        if self.pods(evidence).any(is_elsewhere) {
+            return false;
+        }
         let has_none = |workload: &Workload| workload.credentials.is_empty() && !workload.has_hidden_credentials;
         pods.peek().is_some() && has_none(self.workload) && pods.all(has_none)
     }

@@ -37,8 +37,12 @@ pub(crate) fn holder(interface: &NetworkInterface) -> String {
     })
 }
 
-/// True for an interface of a load balancer that is not among those of the region, which were read.
-pub(crate) fn deleted_load_balancer(interface: &NetworkInterface, region: &Region) -> bool {
+/// True for an interface of the account, of a load balancer that is not among those of the region, which were read.
+pub(crate) fn deleted_load_balancer(interface: &NetworkInterface, account: &str, region: &Region) -> bool {
+    // Another account may have its load balancer in a shared subnet.
+    if interface.owner_id.as_deref() != Some(account) {
+        return false;
+    }
     let Some(rest) = interface.description.strip_prefix("ELB ") else { return false };
     // A Classic Load Balancer has its name there, another one `KIND/NAME/ID`.
     let name = rest.split('/').nth(1).unwrap_or(rest);
@@ -55,8 +59,11 @@ mod tests {
     fn a_load_balancer_that_was_deleted_leaves_its_interfaces_for_a_time() {
         let mut region = Region::default();
         let is_left = |region: &Region, text: &str| {
-            let interface = NetworkInterface { description: text.to_owned(), ..NetworkInterface::default() };
-            deleted_load_balancer(&interface, region)
+            let owner_id = Some("111122223333".to_owned());
+            let interface = NetworkInterface { description: text.to_owned(), owner_id, ..NetworkInterface::default() };
+            let of = |account: &str| deleted_load_balancer(&interface, account, region);
+            assert!(!of("444455556666"));
+            of("111122223333")
         };
         assert!(!is_left(&region, "ELB a1b2"), "load balancers were not read");
         region.load_balancing = Some(LoadBalancing::default());

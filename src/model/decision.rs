@@ -128,6 +128,8 @@ pub(crate) struct Crowded {
     pub(crate) quota: usize,
     /// True if the quota is that of the account; else it is the default.
     pub(crate) is_read: bool,
+    /// True for the own group of the load balancer; false for one of nodes.
+    pub(crate) is_own: bool,
 }
 
 /// The health check of a Classic Load Balancer, or of the target groups.

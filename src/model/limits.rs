@@ -125,7 +125,7 @@ pub(super) fn rules(region: &Region, decisions: &mut [Decision]) {
         let of_nodes = groups_of_nodes(region, decision).into_iter().map(|(group, rules)| (group, rules, false));
         let all: Vec<(String, usize, bool)> = own.into_iter().chain(of_nodes).collect();
         let Some((group, rules, is_own)) = all.into_iter().find(|(_, rules, _)| *rules > quota) else { continue };
-        decision.crowded = Some(Crowded { group, rules, quota, is_read });
+        decision.crowded = Some(Crowded { group, rules, quota, is_read, is_own });
         if decision.error != Answer::Is(None) {
             continue;
         }

@@ -80,11 +80,14 @@ pub(crate) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Readi
         slices.filter(|one| is_here(one, one.text(&["metadata", "labels", "kubernetes.io/service-name"]))).collect();
     let mut found = Pods::default();
     if !slices.is_empty() {
+        // Where the control plane names Pods, the others were written by hand.
+        let mut all = slices.iter().flat_map(|slice| slice.items(&["endpoints"]));
+        let are_pods = service.has_selector && !all.any(is_pod);
         let mut seen = HashSet::new();
         let is_read = |one: &&Object<'a>| reading.families.reads(one.text(&["addressType"]).unwrap_or("IPv4"));
         for slice in slices.iter().filter(is_read).filter(|one| has_port(one)) {
             for endpoint in slice.items(&["endpoints"]) {
-                let is_pod = service.has_selector || is_pod(endpoint);
+                let is_pod = are_pods || is_pod(endpoint);
                 let is = |condition: &str| endpoint.switch(&["conditions", condition]) == Some(true);
                 if reading.skips_terminating && is("terminating") {
                     continue;

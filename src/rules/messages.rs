@@ -75,8 +75,8 @@ pub(crate) mod refusals {
     ];
     /// The Pods of a controller use the role of their node, although their ServiceAccount names another one.
     pub(crate) const WITHOUT_TOKEN: &str = "sa-token-pod-without";
-    /// A controller has no role.
-    pub(crate) const WITHOUT_ROLE: &str = "controller-rights-absent";
+    /// A controller has no role, and those of its nodes grant nothing, or not all.
+    pub(crate) const WITHOUT_ROLE: &[&str] = &["controller-rights-absent", "controller-node-rights-missing"];
     /// Rules that find why a call was necessary: the account has no service-linked role yet.
     pub(crate) const SERVICE_LINKED_ROLE: &[&str] = &["lb-service-linked-role-missing"];
     /// A policy refused whatever the role allows.

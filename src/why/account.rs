@@ -78,14 +78,17 @@ fn note_holders(line: &mut LineAnswer, inventory: &Inventory) {
     let ids: BTreeSet<&str> = ids.flat_map(texts).collect();
     let mut noted = Vec::new();
     for id in ids {
-        let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
-        let Some(region) = regions.into_iter().find(|region| region.find(id).is_some()) else { continue };
+        let regions =
+            inventory.accounts.iter().flat_map(|account| account.regions.iter().map(move |one| (account, one)));
+        let Some((account, region)) = regions.into_iter().find(|(_, region)| region.find(id).is_some()) else {
+            continue;
+        };
         let is_on = |interface: &&NetworkInterface| {
             interface.security_groups.iter().any(|group| group == id)
                 || [&interface.subnet_id, &interface.vpc_id].into_iter().flatten().any(|place| place == id)
         };
         let interfaces = region.network_interfaces.iter().filter(is_on).map(|interface| {
-            let is_left = deleted_load_balancer(interface, region);
+            let is_left = deleted_load_balancer(interface, &account.account_id, region);
             let left = if is_left { ", which does not exist: EC2 deletes its interfaces within minutes" } else { "" };
             holder(interface) + left
         });

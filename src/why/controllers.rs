@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use crate::aws::companions::{CompanionRun, companions, companions_on_nodes, node_roles};
+use crate::aws::companions::{CompanionRun, companions, companions_on_nodes};
 use crate::aws::view::ClusterView;
+use crate::controller::{CallRole, calls_for_role};
 use crate::kubernetes::Evidence;
+use crate::nodes::KubernetesNode;
 use crate::rules::messages::refusals;
 use crate::text;
 
@@ -14,50 +16,54 @@ impl Why {
     /// Notes the controllers that make a refused call with the role of their node, because nothing gives them another one.
     /// Their own rules find the cause: the role of the node need not have these rights.
     pub(crate) fn note_controllers(&mut self, view: &ClusterView<'_>, evidence: &Evidence) {
-        let roles = node_roles(view);
         let runs = companions_on_nodes(view, evidence);
         let all = companions(evidence);
         let identities = evidence.web_identities();
+        let is_eks = view.nodes.is_some_and(|nodes| nodes.iter().any(KubernetesNode::is_eks));
         for line in self.lines.iter_mut().filter(|line| line.known && line.is_defect == Some(true)) {
             let named = |field: &str| line.fields.get(field).and_then(Value::as_str);
             let Some(action) = named("action") else { continue };
             let calls = |run: &&CompanionRun<'_>| {
                 run.row.needed.iter().any(|needed| needed.action.eq_ignore_ascii_case(action))
             };
+            // The cloud controller of a cluster outside EKS has the role of a node too.
+            if !is_eks && calls_for_role(CallRole::Controlplane).any(|call| call.action.eq_ignore_ascii_case(action)) {
+                continue;
+            }
+            let mut makers = runs.iter().filter(calls);
+            let (Some(run), None) = (makers.next(), makers.next()) else { continue };
             let is_of_node = match named("role") {
-                Some(name) => roles.iter().any(|(_, role)| role.name == name),
+                Some(name) => run.node_roles(view, evidence).iter().any(|(_, role)| role.name == name),
                 // Without the role in the line, the call is that of the only controller that makes it.
                 None => named("principal").is_none() && all.iter().filter(calls).count() == 1,
             };
-            let mut makers = runs.iter().filter(calls);
-            let (Some(run), None) = (makers.next(), makers.next()) else { continue };
             if !is_of_node {
                 continue;
             }
             let workload = run.workload.full_name();
             let shown = text::printable(&workload).into_owned();
             let has_own_role = identities.iter().any(|identity| run.uses(identity));
-            let (sentence, rule) = if has_own_role {
+            let (sentence, rules) = if has_own_role {
                 (
                     format!(
                         "the Pods of {shown} use the role of their node, although their ServiceAccount names another one: they have no token"
                     ),
-                    refusals::WITHOUT_TOKEN,
+                    &[refusals::WITHOUT_TOKEN][..],
                 )
             } else {
                 (format!("{shown} has no role: its Pods use that of their node"), refusals::WITHOUT_ROLE)
             };
-            line.tell(sentence, rule, (!has_own_role).then_some(workload));
+            line.tell(sentence, rules, (!has_own_role).then_some(workload));
         }
     }
 }
 
 impl LineAnswer {
-    /// Adds what an inventory shows, and the rule that finds it.
-    fn tell(&mut self, sentence: String, rule: &'static str, workload: Option<String>) {
+    /// Adds what an inventory shows, and the rules that find it.
+    fn tell(&mut self, sentence: String, rules: &[&'static str], workload: Option<String>) {
         self.here.insert(0, sentence);
-        self.rules.retain(|known| *known != rule);
-        self.rules.insert(0, rule);
+        self.rules.retain(|known| !rules.contains(known));
+        self.rules.splice(0..0, rules.iter().copied());
         self.workload = workload;
     }
 }
@@ -77,8 +83,9 @@ mod tests {
         let mut found = answer(&format!(
             "AccessDenied: User: arn:aws:sts::{account}:assumed-role/{role}/i-0a1b2c3d4e5f60718 is not authorized to perform: {action} because no identity-based policy allows the {action} action"
         ));
-        let evidence = Evidence::parse("f.yaml", manifests.as_bytes().to_vec()).unwrap();
-        let view = ClusterView::new(&cluster.inventory, cluster.id, None, &[]);
+        let node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {nodeInfo: {kubeletVersion: v1.33.1-eks-1234567}}\n";
+        let evidence = Evidence::parse("f.yaml", format!("{manifests}{node}").into_bytes()).unwrap();
+        let view = ClusterView::new(&cluster.inventory, cluster.id, evidence.nodes.as_deref(), &[]);
         found.note_controllers(&view, &evidence);
         found.lines.remove(0)
     }

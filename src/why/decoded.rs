@@ -77,6 +77,8 @@ struct Statement {
     #[serde(default)]
     statement_id: String,
     #[serde(default)]
+    effect: String,
+    #[serde(default)]
     conditions: Items<Condition>,
 }
 
@@ -150,7 +152,8 @@ pub(super) fn pasted(record: &Record) -> Vec<String> {
 /// The statement that denies, and the tags of the request.
 fn stated(explicit_deny: bool, matched: &[Statement], conditions: &[Condition]) -> Vec<String> {
     let mut here = Vec::new();
-    let named: Vec<String> = matched.iter().filter(|one| !one.statement_id.is_empty()).map(described).collect();
+    let named: Vec<String> =
+        matched.iter().filter(|one| one.effect != "ALLOW" && !one.statement_id.is_empty()).map(described).collect();
     if explicit_deny && !named.is_empty() {
         here.push(format!("the decoded message names the statement that denies it: {}", text::list(&named, 3)));
     }

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning for a call to which only a VolumeAttributesClass leads; info for what AWS began to check after the release: its published policy lacks it too",
     ),
     resources: &[ResourceKind::Role],
-    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`; an existing volume if a VolumeAttributesClass sets tags), or a statement denies them. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them; with the EC2NodeClasses of Karpenter, every tag is. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
+    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`; an existing volume if a VolumeAttributesClass sets tags, the driver is of 1.33 or later, and `csi-resizer` has the feature gate), or a statement denies them. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them; with the EC2NodeClasses of Karpenter, every tag is. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
     impact: "the controller fails with AccessDenied, although its policy names the action",
     fix: "Attach the policy that the project publishes for the release, or configure the controller to set the tag.",
     sources: &[
@@ -71,12 +71,18 @@ fn check(context: &Context<'_>) -> CheckResult {
         // No tag helps where the statement names other resources.
         let setting = tag_setting(one.run.row.companion).filter(|_| calls().any(|call| call.is_by_tags));
         let or_set = setting.map(|setting| format!(", or configure the controller to set the tag ({setting})"));
-        let fix = Fix::none(format!(
-            "attach the policy that the project publishes for {} release of the {}{}",
-            if is_of_release { "this" } else { "its newest" },
-            one.run.row.name,
-            or_set.unwrap_or_default()
-        ));
+        let fix = if is_asked_for && !is_of_release {
+            Fix::none(
+                "attach AmazonEBSCSIDriverPolicyV2, or allow ec2:CreateTags on volumes with the tags of the driver (its docs/tagging.md)",
+            )
+        } else {
+            Fix::none(format!(
+                "attach the policy that the project publishes for {} release of the {}{}",
+                if is_of_release { "this" } else { "its newest" },
+                one.run.row.name,
+                or_set.unwrap_or_default()
+            ))
+        };
         let violation = Violation::new(severity, role_reference(one.role), message, fix);
         found.push(violation.at(&one.run.workload.place));
     }
@@ -280,10 +286,12 @@ spec:
         let policy = include_str!("../../../policies/ebs-csi.json");
         let with = |parameters: &str, driver: &str| {
             aws::changed(&RULE, |c| {
+                let resizer = "      - name: csi-resizer\n        image: csi-resizer\n        args: [--feature-gates=VolumeAttributesClass=true]\n---\napiVersion: storage";
                 let class = format!(
                     "---\napiVersion: storage.k8s.io/v1\nkind: VolumeAttributesClass\nmetadata: {{name: a}}\ndriverName: {driver}\nparameters: {{{parameters}}}\n"
                 );
-                c.manifests = format!("{EBS}{class}").leak();
+                let driver_manifests = EBS.replacen("---\napiVersion: storage", resizer, 1);
+                c.manifests = format!("{driver_manifests}{class}").leak();
                 c.add_role("ebs", policy);
             })
             .0

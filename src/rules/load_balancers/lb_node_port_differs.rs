@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer sends traffic to a port that the Service does not have",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "The port of a target group with instances, or the instance port of a listener of a Classic Load Balancer, is not a node port of the Service. Or the health check of such a group asks a port that is neither a node port nor `healthCheckNodePort` of the Service, nor that of kube-proxy (10256), and no annotation names it.",
+    condition: "The port of a target group with instances, or the instance port of a listener of a Classic Load Balancer, is not a node port of the Service. Or the health check of such a group asks a port of the default range of node ports (30000 to 32767) that is neither a node port nor `healthCheckNodePort` of the Service, and no annotation names it.",
     impact: "no node answers there: health checks fail, and connections too",
     fix: "Make the controller sync the Service; see its events for the reason why it did not.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureTargetGroup"],
@@ -67,7 +67,7 @@ fn check(context: &Context<'_>) -> CheckResult {
             let number: i64 = port.parse().ok()?;
             let own = allocated.iter().chain(&service.health_check_node_port);
             let is_named = || service.annotations.values().any(|value| value.trim() == port);
-            if number == KUBE_PROXY_PORT || own.into_iter().any(|one| *one == number) || is_named() {
+            if !NODE_PORTS.contains(&number) || own.into_iter().any(|one| *one == number) || is_named() {
                 return None;
             }
             let message = format!(
@@ -84,8 +84,8 @@ fn check(context: &Context<'_>) -> CheckResult {
     })
 }
 
-/// Port of the health check of kube-proxy (`--healthz-bind-address`).
-const KUBE_PROXY_PORT: i64 = 10256;
+/// Node ports by default (`--service-node-port-range`): a lower one is that of kube-proxy, or of another program on the node.
+const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 
 #[cfg(test)]
 mod tests {
@@ -122,6 +122,7 @@ mod tests {
             ("traffic-port", NETWORK_SERVICE),
             ("30443", NETWORK_SERVICE),
             ("10256", NETWORK_SERVICE),
+            ("10356", NETWORK_SERVICE),
             ("32000", LOCAL_SERVICE),
             ("32222", &NETWORK_SERVICE.replace(of_type, &annotated)),
         ] {

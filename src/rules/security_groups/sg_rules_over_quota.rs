@@ -76,7 +76,7 @@ fn reported(
 }
 
 fn violation(evidence: &Evidence, decision: &Decision) -> Option<Violation> {
-    let Crowded { group, rules, quota, is_read } = decision.crowded.as_ref()?;
+    let Crowded { group, rules, quota, is_read, is_own } = decision.crowded.as_ref()?;
     let object = &decision.object;
     let name = format!("{}/{}", object.namespace, object.name);
     let (resource, place) = if object.is_service() {
@@ -91,15 +91,20 @@ fn violation(evidence: &Evidence, decision: &Decision) -> Option<Violation> {
     } else {
         format!("security group `{}`", text::printable(group))
     };
-    let message = format!(
-        "{} {} asks for {rules} inbound rules of {group}; the {} quota is {quota}",
-        object.kind,
-        text::printable(&name),
-        if *is_read { "account's" } else { "default" }
-    );
-    let fix = Fix::none(
-        "use fewer or wider source ranges, name a separate security group in the annotation, or raise the quota `L-0EA8095F` (Amazon VPC)",
-    );
+    let (kind, name) = (object.kind, text::printable(&name));
+    let whose = if *is_read { "account's" } else { "default" };
+    let message = if *is_own {
+        format!("{kind} {name} asks for {rules} inbound rules of {group}; the {whose} quota is {quota}")
+    } else {
+        format!(
+            "{group} of nodes would have {rules} inbound rules with those for {kind} {name}; the {whose} quota is {quota}"
+        )
+    };
+    let fix = Fix::none(if *is_own {
+        "use fewer or wider source ranges, name a separate security group in the annotation, or raise the quota `L-0EA8095F` (Amazon VPC)"
+    } else {
+        "remove stale rules, or raise the quota `L-0EA8095F` (Amazon VPC)"
+    });
     let violation = Violation::new(Severity::Warning, resource, message, fix);
     Some(match place {
         Some(place) => violation.at(&place),

@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     title: "nothing is mounted where a container reads the token for its role",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A container has `AWS_ROLE_ARN` and `AWS_WEB_IDENTITY_TOKEN_FILE` in its manifest, none of its `volumeMounts` holds the path of the token, and no volume of the Pod projects a token. Of a workload that makes Pods, the ServiceAccount must be given, and name no role for which a webhook would mount the token.",
+    condition: "A container has `AWS_ROLE_ARN` and `AWS_WEB_IDENTITY_TOKEN_FILE` in its manifest, with a path below `/var/run/secrets` that is not the one of the API server, none of its `volumeMounts` holds the path of the token, and no volume of the Pod projects a token. Of a workload that makes Pods, the ServiceAccount must be given, and name no role for which a webhook would mount the token.",
     impact: "the SDK does not find the token: the container has no credentials, or waits for those of the node",
     fix: "Mount a projected `serviceAccountToken` volume with the audience of the trust policy at the path.",
     sources: &[
@@ -23,15 +23,17 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
-    let identities = evidence.web_identities();
     let mut checked = 0;
     let mut found = Vec::new();
     for workload in &evidence.workloads {
         let Some(identity) = &workload.web_identity else { continue };
         let is_its = |namespace: &str, name: &str| namespace == workload.namespace && name == workload.service_account;
         let is_given = evidence.service_accounts().any(|(namespace, name, _)| is_its(namespace, name));
-        let has_role =
-            identities.iter().any(|one| one.workload.is_none() && is_its(one.namespace, one.service_account));
+        // A webhook may have another prefix.
+        let mut accounts = evidence.service_accounts().filter(|(namespace, name, _)| is_its(namespace, name));
+        let has_role = accounts.any(|(_, _, account)| {
+            account.members(&["metadata", "annotations"]).any(|(key, _)| key.value.ends_with("/role-arn"))
+        });
         // A webhook has done its part before a Pod runs.
         let is_running = workload.kind == WorkloadKind::Pod && workload.status.is_some();
         if !is_running && (workload.is_owned || !is_given || has_role) {
@@ -39,9 +41,14 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         for container in &workload.containers {
             let Some(path) = &container.token_file else { continue };
+            let file = without_link(&path.value);
+            // Admission mounts the token of the API server, and injectors and scripts have other paths.
+            if !file.starts_with("/run/secrets/") || file.starts_with("/run/secrets/kubernetes.io/") {
+                continue;
+            }
             checked += 1;
             let holds = |mount: &String| {
-                let rest = path.value.strip_prefix(mount.trim_end_matches('/'));
+                let rest = file.strip_prefix(without_link(mount.trim_end_matches('/')));
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
             if identity.has_token || container.mounts.iter().any(holds) {
@@ -66,6 +73,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         return CheckResult::not_applicable("no container sets a role and the path of its token itself");
     }
     CheckResult::counted(checked, found)
+}
+
+/// A path below `/run`, to which `/var/run` is a link in most images.
+fn without_link(path: &str) -> &str {
+    if path.starts_with("/var/run/") { path.strip_prefix("/var").unwrap_or(path) } else { path }
 }
 
 #[cfg(test)]
@@ -130,12 +142,24 @@ spec:
     image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
     env:
     - {name: AWS_ROLE_ARN, value: 'arn:aws:iam::123456789012:role/app'}
-    - {name: AWS_WEB_IDENTITY_TOKEN_FILE, value: /token}
+    - {name: AWS_WEB_IDENTITY_TOKEN_FILE, value: /var/run/secrets/aws/token}
 status: {phase: Running}
 ";
         let account = DEFECT.split("---").next().unwrap().replace("{name: app, namespace: shop}", annotated);
         lint::fires(&RULE, &format!("{account}{pod}"));
         lint::does_not_apply(&RULE, &format!("{account}{}", pod.replace("status: {phase: Running}", "")));
+    }
+
+    #[test]
+    fn paths_that_others_fill_decide_nothing() {
+        let of = |path: &str| DEFECT.replace("/var/run/secrets/amazonaws.com/token", path);
+        lint::fires(&RULE, &of("/run/secrets/aws/token"));
+        for path in ["/var/run/secrets/kubernetes.io/serviceaccount/token", "/vault/secrets/token", "/tmp/token"] {
+            lint::does_not_apply(&RULE, &of(path));
+        }
+        let annotated = "{name: app, namespace: shop, annotations: {iam.example.com/role-arn: 'arn:aws:iam::123456789012:role/app'}}";
+        lint::does_not_apply(&RULE, &DEFECT.replacen("{name: app, namespace: shop}", annotated, 1));
+        lint::silent(&RULE, DEFECT, "mountPath: /var/run/secrets/amazon}", "mountPath: /run/secrets/amazonaws.com}");
     }
 
     #[test]
