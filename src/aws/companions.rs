@@ -41,7 +41,11 @@ impl CompanionRun<'_> {
         let is_elsewhere = |pod: &Workload| {
             let mut nodes = view.nodes.into_iter().flatten().filter(|node| pod.node.as_deref() == Some(&node.name));
             nodes.any(|node| {
-                matches!(parse_provider_id(&node.provider_id), Some(ProviderId::Fargate(_) | ProviderId::Hybrid(_)))
+                let is_instance = matches!(
+                    parse_provider_id(&node.provider_id),
+                    Some(ProviderId::Instance(_) | ProviderId::Embedded(_))
+                );
+                !node.provider_id.is_empty() && !is_instance
             })
         };
         if self.pods(evidence).any(is_elsewhere) {

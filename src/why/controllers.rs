@@ -20,7 +20,8 @@ impl Why {
         let all = companions(evidence);
         let identities = evidence.web_identities();
         let is_eks = view.nodes.is_some_and(|nodes| nodes.iter().any(KubernetesNode::is_eks));
-        for line in self.lines.iter_mut().filter(|line| line.known && line.is_defect == Some(true)) {
+        let refused = |line: &&mut LineAnswer| line.known && line.is_defect == Some(true) && !line.is_granted_today;
+        for line in self.lines.iter_mut().filter(refused) {
             let named = |field: &str| line.fields.get(field).and_then(Value::as_str);
             let Some(action) = named("action") else { continue };
             let calls = |run: &&CompanionRun<'_>| {
