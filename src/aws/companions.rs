@@ -39,14 +39,17 @@ impl CompanionRun<'_> {
         let mut pods = self.pods(evidence).peekable();
         // Nodes without an instance have no metadata service.
         let is_elsewhere = |pod: &Workload| {
-            let mut nodes = view.nodes.into_iter().flatten().filter(|node| pod.node.as_deref() == Some(&node.name));
-            nodes.any(|node| {
-                let is_instance = matches!(
-                    parse_provider_id(&node.provider_id),
-                    Some(ProviderId::Instance(_) | ProviderId::Embedded(_))
-                );
-                !node.provider_id.is_empty() && !is_instance
-            })
+            let mut nodes = evidence.nodes.iter().flatten().filter(|node| pod.node.as_ref() == Some(&node.name));
+            // EKS names the Nodes of Fargate so.
+            let is_fargate = pod.node.as_ref().is_some_and(|name| name.starts_with("fargate-"));
+            is_fargate
+                || nodes.any(|node| {
+                    let is_instance = matches!(
+                        parse_provider_id(&node.provider_id),
+                        Some(ProviderId::Instance(_) | ProviderId::Embedded(_))
+                    );
+                    !node.provider_id.is_empty() && !is_instance
+                })
         };
         if self.pods(evidence).any(is_elsewhere) {
             return false;

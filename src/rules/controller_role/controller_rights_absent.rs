@@ -120,6 +120,28 @@ mod tests {
     }
 
     #[test]
+    fn the_nodes_of_the_pods_decide() {
+        // Only the servers have the rights.
+        let on = |node: &str| {
+            aws::changed(&RULE, |c| {
+                without_rights(c);
+                *c.server_policy() =
+                    r#"{"Statement":[{"Effect":"Allow","Action":"elasticloadbalancing:*","Resource":"*"}]}"#.to_owned();
+                let id = if node == "server" { aws::SERVER } else { aws::WORKER };
+                let name = c.node(id)["metadata"]["name"].as_str().unwrap().to_owned();
+                let name = if node == "fargate" { "fargate-ip-10-0-0-1".to_owned() } else { name };
+                let placed = format!("spec:\n  nodeName: {name}\n  serviceAccountName");
+                c.manifests = LBC_ON_NODES.replace("spec:\n  serviceAccountName", &placed).leak();
+            })
+        };
+        let (found, _) = on("worker");
+        assert!(found.len() == 1 && found[0].message.contains(aws::WORKER_ROLE), "{found:?}");
+        assert!(!found[0].message.contains(aws::SERVER_ROLE), "{found:?}");
+        assert!(on("server").0.is_empty());
+        assert_eq!(on("fargate").1, crate::rules::Outcome::NotApplicable);
+    }
+
+    #[test]
     fn names_the_role_that_is_not_annotated() {
         let summary = |names: &[(&str, &str)]| {
             let fix = aws::only_fix(&RULE, |c| {
