@@ -98,7 +98,7 @@ pub(crate) struct LineAnswer {
     /// True if its cause is at the instance on which the controller runs.
     #[serde(skip)]
     pub(crate) is_about_host: bool,
-    /// What of the account explains it.
+    /// Part of the inventory that explains it.
     #[serde(skip)]
     pub(crate) explained_by: ExplainedBy,
     /// Those of its rules that check the condition of the message itself.

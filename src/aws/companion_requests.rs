@@ -186,10 +186,10 @@ impl ControllerTags {
         };
         if is_older {
             // Which other tags a release sets was not read.
-            self.reserved_prefixes.retain(|_| false);
+            self.reserved_prefixes.clear();
             self.reserved_prefixes.extend(has_objects.then_some(KARPENTER_DISCOVERY));
         } else if has_objects && run.container.settings.contains_key("CLUSTER_NAME") {
-            // Its own tags, and those of the class.
+            // Every key begins with it: a request has its own tags and those of the class alone.
             self.reserved_prefixes.push("");
         } else if !evidence.document_lists.contains(&DocumentKind::Ec2NodeClass) {
             self.reserved_prefixes.retain(|prefix| *prefix != KUBERNETES_CLUSTER && *prefix != KARPENTER_DISCOVERY);

@@ -40,7 +40,7 @@ impl CompanionRun<'_> {
         // Nodes without an instance have no metadata service.
         let is_elsewhere = |pod: &Workload| {
             let mut nodes = evidence.nodes.iter().flatten().filter(|node| pod.node.as_ref() == Some(&node.name));
-            // EKS names the Nodes of Fargate so.
+            // EKS gives the Nodes of Fargate this prefix.
             let is_fargate = pod.node.as_ref().is_some_and(|name| name.starts_with("fargate-"));
             is_fargate
                 || nodes.any(|node| {

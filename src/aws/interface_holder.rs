@@ -37,7 +37,8 @@ pub(crate) fn holder(interface: &NetworkInterface) -> String {
     })
 }
 
-/// True for an interface of the account, of a load balancer that is not among those of the region, which were read.
+/// True if the interface belongs to the account and to a load balancer that the region no longer has. False if the load
+/// balancers were not read.
 pub(crate) fn deleted_load_balancer(interface: &NetworkInterface, account: &str, region: &Region) -> bool {
     // Another account may have its load balancer in a shared subnet.
     if interface.owner_id.as_deref() != Some(account) {

@@ -89,7 +89,7 @@ impl Variant {
             Self::ClusterScoped => "AmazonEBSCSIDriverEKSClusterScopedPolicy",
             Self::Ipv4 => "IPv4",
             Self::Ipv6 => "IPv6",
-            Self::Eks => "for clusters of EKS, in addition",
+            Self::Eks => "in addition, for EKS clusters",
         }
     }
 }

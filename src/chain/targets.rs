@@ -57,7 +57,7 @@ pub(super) fn targets(
     };
     let groups: BTreeSet<&str> =
         one.groups.iter().flat_map(|group| [group.arn.as_str(), group.name.as_str()]).collect();
-    for fact in ready_pods(facts, one).into_iter().flatten() {
+    if let Some(fact) = ready_pods(facts, one) {
         link = link.fact(fact);
     }
     let link = match health(one) {
@@ -133,18 +133,18 @@ impl LocalPods<'_> {
     }
 }
 
-/// The Pods of a Service whose targets are Pods; `None` if they are not, or its endpoints were not given.
-fn ready_pods(facts: &Facts<'_>, one: &Balancer<'_>) -> Option<Vec<String>> {
+/// Fact about the ready Pods of a Service with targets of type `ip`; `None` without such targets or without its endpoints.
+fn ready_pods(facts: &Facts<'_>, one: &Balancer<'_>) -> Option<String> {
     let is_of_pods = one.groups.iter().any(|group| group.target_type.as_deref() == Some("ip"));
     let service = one.service.filter(|_| is_of_pods)?;
     let found = pods(facts.audited.evidence, service, Reading::OF_KUBE_PROXY)?;
     let ready: Vec<&str> = found.ready.iter().map(|pod| pod.address).collect();
-    Some(vec![match (ready.as_slice(), found.has_unready) {
+    Some(match (ready.as_slice(), found.has_unready) {
         ([], true) => "no Pod of the Service is ready".to_owned(),
         ([], false) if service.has_selector => "the selector of the Service matches no Pod".to_owned(),
-        ([], false) => "the Service selects no Pods, and has no endpoints".to_owned(),
+        ([], false) => "the Service has neither a selector nor endpoints".to_owned(),
         (ready, _) => format!("ready Pods: {}", text::list(ready, SHOWN)),
-    }])
+    })
 }
 
 /// The Pods that decide the health of instances; `None` without the policy.

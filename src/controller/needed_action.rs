@@ -1,6 +1,6 @@
 //! Actions without which the everyday work of controllers fails. Actions that only an optional feature calls are omitted,
 //! unless the feature is visibly switched on.
-//! Sources: those of [`super::companion`], and those that stand with an action.
+//! Sources: those of [`super::companion`], and those given next to an action.
 
 use super::ControllerVersion;
 

@@ -1,4 +1,4 @@
-//! How many more load balancers, target groups and rules of security groups the account allows.
+//! Limits of the account on load balancers, target groups and rules of security groups.
 
 use std::collections::BTreeMap;
 
@@ -134,8 +134,12 @@ pub(super) fn rules(region: &Region, decisions: &mut [Decision]) {
             decision.error = Answer::Is(Some(refusal(decision.controller).to_owned()));
             decision.created &= !(is_own && decision.presence == Presence::New);
         } else {
-            let which = if is_read { "the quota" } else { "the default quota, as that of the account was not read," };
-            decision.may_fail(format!("a security group would have {rules} inbound rules; {which} is {quota}"));
+            let which = if is_read {
+                format!("the quota is {quota}")
+            } else {
+                format!("the quota of the account was not read, and the default is {quota}")
+            };
+            decision.may_fail(format!("a security group would have {rules} inbound rules; {which}"));
         }
     }
 }
@@ -150,9 +154,16 @@ fn groups_of_nodes(region: &Region, decision: &Decision) -> Vec<(String, usize)>
     let count = |group: &str| {
         let held = region.security_groups.iter().filter(|one| one.id == group).flat_map(|one| &one.ingress);
         let held = held.flat_map(|one| one.ranges.iter().chain(&one.groups)).map(|one| one.source.as_str());
-        let of = |rules: &'_ [IngressRule]| rules.iter().filter(|rule| rule.group == group).count();
-        let new = added.iter().filter(|rule| rule.group == group).map(|rule| rule.source.as_str());
-        counted(held.chain(new), &region.prefix_lists).saturating_sub(of(removed))
+        let sources = |rules: &'_ [IngressRule]| -> Vec<String> {
+            rules.iter().filter(|rule| rule.group == group).map(|rule| rule.source.clone()).collect()
+        };
+        let mut all: Vec<String> = held.map(str::to_owned).chain(sources(added)).collect();
+        for source in sources(removed) {
+            if let Some(at) = all.iter().position(|one| *one == source) {
+                all.swap_remove(at);
+            }
+        }
+        counted(all.iter().map(String::as_str), &region.prefix_lists)
     };
     groups.into_iter().map(|group| (group.to_owned(), count(group))).collect()
 }

@@ -58,8 +58,8 @@ pub static SCAN: &[Permission] = &[
     },
     Permission {
         action: "ec2:DescribeManagedPrefixLists",
-        purpose: "as how many rules EC2 counts the prefix lists that security groups name",
-        without: Some("sg-rules-near-limit, in part"),
+        purpose: "number of rules that each prefix list in a security group counts as",
+        without: Some("sg-rules-near-limit"),
     },
     Permission {
         action: "ec2:DescribeNetworkInterfaces",

@@ -94,12 +94,12 @@ pub(crate) mod metadata {
     pub(crate) const NO_TOKEN: &[&str] = &["imds-hop-limit-low", "controller-metadata-unreachable"];
 }
 
-/// What of the account explains a message.
+/// Part of the inventory that explains a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExplainedBy {
     /// Its rules alone.
     Rules,
-    /// What uses the resources that cannot be deleted.
+    /// Users of the resources that cannot be deleted.
     Users,
     /// The defaults of the metadata service, which a launch may leave open.
     MetadataDefaults,
@@ -133,7 +133,7 @@ pub(crate) struct Message {
     needs_context: bool,
     /// True if it means the same for every caller: a controller, a person or a pipeline.
     pub(crate) is_of_any_caller: bool,
-    /// What of the account explains it.
+    /// Part of the inventory that explains it.
     pub(crate) explained_by: ExplainedBy,
     /// True if the status of the metadata service in the line decides about the cause.
     pub(crate) is_about_metadata: bool,

@@ -89,7 +89,11 @@ fn note_holders(line: &mut LineAnswer, inventory: &Inventory) {
         };
         let interfaces = region.network_interfaces.iter().filter(is_on).map(|interface| {
             let is_left = deleted_load_balancer(interface, &account.account_id, region);
-            let left = if is_left { ", which does not exist: EC2 deletes its interfaces within minutes" } else { "" };
+            let left = if is_left {
+                ", which was deleted: Elastic Load Balancing removes its network interfaces within minutes"
+            } else {
+                ""
+            };
             holder(interface) + left
         });
         let refers = |group: &&SecurityGroup| {
@@ -110,7 +114,7 @@ fn note_holders(line: &mut LineAnswer, inventory: &Inventory) {
     line.here.extend(noted);
 }
 
-/// Notes the regions in which a launch that leaves it open gets tags of the instance in the metadata service.
+/// Notes the regions whose account default enables instance tags in the metadata service.
 fn note_defaults(line: &mut LineAnswer, inventory: &Inventory) {
     let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
     let enabled = regions.filter(|region| {
@@ -120,7 +124,7 @@ fn note_defaults(line: &mut LineAnswer, inventory: &Inventory) {
     let names: Vec<&str> = enabled.map(|region| region.name.as_str()).collect();
     if !names.is_empty() {
         line.here.push(format!(
-            "the account's default in {} is InstanceMetadataTags=enabled: every launch that leaves the option open gets it",
+            "the account's default in {} is InstanceMetadataTags=enabled: it applies to every launch that does not set the option",
             text::list(&names, 3)
         ));
     }

@@ -271,9 +271,9 @@ impl Refusal {
         let service = service.as_str();
         match self.cloud {
             Cloud::Alibaba => !self.is_of_others || is_of_controller,
-            // People and pipelines have the same rights refused.
-            // A decoded message is that of a call of EC2, whoever made it.
+            // A decoded message is that of a call of EC2, by any caller.
             Cloud::Aws if self.is_decoded => is_published(service, &action),
+            // People and pipelines have the same rights refused.
             Cloud::Aws if self.is_of_user && !is_of_controller => self.is_of_person,
             Cloud::Aws if service == "iam" => is_of_controller || OF_IAM.iter().any(|part| action.contains(part)),
             Cloud::Aws if is_of_controller => {

@@ -111,7 +111,7 @@ pub struct IngressPermission {
 #[serde(deny_unknown_fields)]
 pub struct PrefixList {
     pub name: String,
-    /// Rules as which EC2 counts it: its maximum number of entries, or the weight of a list of AWS; absent if it is not known.
+    /// Number of rules that it counts as: its maximum number of entries or, if AWS manages it, its weight; absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u64>,
     /// True for IPv6 ranges.

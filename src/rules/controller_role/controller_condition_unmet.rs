@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the role of a controller grants actions only for calls that the controller never makes",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning for a call to which only a VolumeAttributesClass leads; info for what AWS began to check after the release: its published policy lacks it too",
+        "error; warning if only a VolumeAttributesClass causes the call; info if AWS began to check the call after the release, whose published policy lacks it too",
     ),
     resources: &[ResourceKind::Role],
     condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`; an existing volume if a VolumeAttributesClass sets tags, the driver is of 1.33 or later, and `csi-resizer` has the feature gate), or a statement denies them. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them; with the EC2NodeClasses of Karpenter, every tag is. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
@@ -42,14 +42,14 @@ fn check(context: &Context<'_>) -> CheckResult {
             (false, false) => Severity::Info,
         };
         let is_late = !is_of_release && calls().any(|call| call.is_beyond_release);
-        let since = if is_late { "; AWS checks it since a later release, for every release" } else { "" };
+        let since = if is_late { "; AWS began to check this after the release, for all releases" } else { "" };
         let asked = if is_asked_for { "; a VolumeAttributesClass sets tags of existing volumes" } else { "" };
         let mut denying: Vec<String> =
             calls().flat_map(|call| &call.denied_by).map(|one| text::printable(&one.describe()).into_owned()).collect();
         denying.sort();
         denying.dedup();
         let denied =
-            if denying.is_empty() { String::new() } else { format!("; {} denies it", text::list(&denying, 3)) };
+            if denying.is_empty() { String::new() } else { format!("; denied by {}", text::list(&denying, 3)) };
         let mut conditions = audited.unmet_limits.clone();
         conditions.sort();
         conditions.dedup();
@@ -319,7 +319,7 @@ spec:
         };
         let found = with(&class("owner: a"));
         assert!(found.len() == 1 && found[0].contains("ec2:RunInstances (instance/*)"), "{found:?}");
-        assert!(found[0].contains("; statement 2 of `"), "{found:?}");
+        assert!(found[0].contains("; denied by statement 2 of `"), "{found:?}");
         assert_eq!(with(&class("team: a")), [""; 0]);
         // A class that was not given may set it.
         assert_eq!(with(""), [""; 0]);

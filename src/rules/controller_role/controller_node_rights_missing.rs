@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the roles of the nodes lack actions that a controller calls",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "The running Pods of a controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) have no credentials but those of their nodes, a role of the nodes grants changes that it makes, and no role of the nodes grants an action that its version calls in everyday work. The Pods must be given. So is an action that they grant under conditions or on resources alone that no call of the controller meets. `controller-rights-absent` reports roles that grant no change at all.",
+    condition: "The running Pods of a controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) have no credentials but those of their nodes, a role of the nodes grants changes that it makes, and no role of the nodes grants an action that its version calls in everyday work, or they grant it only under conditions or on resources that no call of the controller matches. The Pods must be given. `controller-rights-absent` reports roles that grant no change at all.",
     impact: "the controller fails with AccessDenied: load balancers, volumes or nodes are not created, changed or removed",
     fix: "Create a role for its ServiceAccount, with the policy that the project publishes. Actions that are added to the nodes' role are those of every Pod on these nodes.",
     sources: &[

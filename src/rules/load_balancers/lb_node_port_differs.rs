@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a load balancer sends traffic to a port that the Service does not have",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "The port of a target group with instances, or the instance port of a listener of a Classic Load Balancer, is not a node port of the Service. Or the health check of such a group asks a port of the default range of node ports (30000 to 32767) that is neither a node port nor `healthCheckNodePort` of the Service, and no annotation names it.",
+    condition: "The port of a target group with instances, or the instance port of a listener of a Classic Load Balancer, is not a node port of the Service. Or the health check of such a target group uses a port in the default range of node ports (30000 to 32767) that is neither a node port nor the `healthCheckNodePort` of the Service, and that no annotation names.",
     impact: "no node answers there: health checks fail, and connections too",
     fix: "Make the controller sync the Service; see its events for the reason why it did not.",
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureTargetGroup"],
@@ -71,7 +71,7 @@ fn check(context: &Context<'_>) -> CheckResult {
                 return None;
             }
             let message = format!(
-                "the health check of `{}` of {} asks port {number}, and the node ports of the Service are {}",
+                "the health check of `{}` of {} uses port {number}, and the node ports of the Service are {}",
                 text::printable(&group.name),
                 described(one),
                 node_ports()
@@ -115,7 +115,7 @@ mod tests {
                 c.manifests = manifests.to_owned().leak();
             })
         };
-        assert!(found("32222", NETWORK_SERVICE).iter().any(|one| one.contains("asks port 32222")));
+        assert!(found("32222", NETWORK_SERVICE).iter().any(|one| one.contains("uses port 32222")));
         let of_type = "aws-load-balancer-type: nlb";
         let annotated = format!("{of_type}, service.beta.kubernetes.io/aws-load-balancer-healthcheck-port: '32222'");
         for (port, manifests) in [

@@ -164,9 +164,9 @@ fn violation(context: &Context<'_>, one: &Balancer<'_>, targets: &Targets<'_>) -
         );
     }
     let fix = if has_instances {
-        "remove the cause; a node answers on the port of the health check with kube-proxy, or with a ready Pod of the Service"
+        "remove the cause; on a node, kube-proxy or a ready Pod of the Service answers the health check"
     } else {
-        "remove the cause; each target is a Pod, which answers on the port of the health check itself"
+        "remove the cause; each target is a Pod, which must itself answer on the port of the health check"
     };
     let key = targets.group.map_or_else(|| one.balancer.name.clone(), |group| group.name.clone());
     Some(on_balancer(one, severity, message, fix).related(related).with_respect_to(key))

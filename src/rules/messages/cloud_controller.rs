@@ -245,7 +245,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .means("the annotation is for Network Load Balancers alone, and stops the sync"),
     defect(CCM, &["RulesPerSecurityGroupLimitExceeded"], "..1.36", "pkg/providers/v1/aws.go#setSecurityGroupIngress")
         .rules(&["svc-sync-fails", "sg-rules-over-quota", "sg-rules-near-limit"])
-        .means("a security group would have more rules than the account allows: source ranges times ports, or the rules that it has"),
+        .means("a security group would have more rules than the quota of the account: count source ranges times ports and, in an existing group, the rules already there"),
     defect(CCM, &["CertificateNotFound: Certificate"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#createListenerV2")
         .rules(&["svc-certificate-elsewhere"])
         .means("the certificate is not in this region, or was deleted"),

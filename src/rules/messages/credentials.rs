@@ -38,7 +38,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .unless(OF_PIPELINES)
     .conditions(&["sa-token-pod-without", "sa-token-not-mounted", "sa-token-path-unmounted"])
-    .means("a program on a node asked for another role with the role of the node, which may not assume it; a Pod that reads its token calls AssumeRoleWithWebIdentity instead")
+    .means("a program on a node tried to assume another role with the role of the node, which is not allowed to; a Pod that reads its token calls AssumeRoleWithWebIdentity instead")
     .over_refusal()
     .of_any_caller(),
     defect(

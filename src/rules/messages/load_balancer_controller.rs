@@ -28,7 +28,7 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .with_one_of(RULES_FRAMES)
     .rules(&["svc-sync-fails", "ingress-sync-fails", "sg-rules-over-quota", "sg-rules-near-limit"])
-    .means("a security group would have more rules than the account allows: source ranges times listeners, or the rules that it has"),
+    .means("a security group would have more rules than the quota of the account: count source ranges times listeners and, in an existing group, the rules already there"),
     defect(LBC, &["invalid ingress class: ingressclass"], "2.0..3.5", "pkg/ingress/class_loader.go")
         .rules(&["ingress-class-unusable"])
         .means("the class of the Ingress, or its parameters, do not exist or do not fit"),

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "warning; info above the default quota if the quota was not read: it must have been raised",
     ),
     resources: GROUP,
-    condition: "A group of members, or of a load balancer that a controller of the cluster made, has at least 80 percent of the quota of ingress rules, counted per source: the quota of the account where it was given (`list-service-quotas.json`), else the default of 60. A prefix list counts as its maximum number of entries, such as 55 for that of Amazon CloudFront.",
+    condition: "A group of members, or of a load balancer that a controller of the cluster made, has at least 80 percent of the quota of ingress rules, counted per source: the quota of the account where it was given (`list-service-quotas.json`), else the default of 60. A customer-managed prefix list counts as its maximum number of entries, an AWS-managed one as its weight, such as 55 for Amazon CloudFront.",
     impact: "the controller cannot add the next load balancer's rules: `RulesPerSecurityGroupLimitExceeded`",
     fix: "Set `DisableSecurityGroupIngress` or `ElbSecurityGroup` in the cloud config, clear stale rules, or raise the quota.",
     sources: &[
@@ -53,7 +53,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             if rules * 5 < quota * 4 {
                 return None;
             }
-            // A prefix list counts as its maximum number of entries.
+            // Prefix lists of which the weight is not known.
             let lists = group
                 .ingress
                 .iter()

@@ -14,10 +14,10 @@ use crate::rules::sync_failures::{NOT_MODELLED, READS, SEVERAL_REGIONS};
 
 pub(super) const RULE: Rule = Rule {
     id: "sg-rules-over-quota",
-    title: "a Service or an Ingress asks for more rules of a security group than the quota",
+    title: "a Service or an Ingress needs more security group rules than the quota allows",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Service, ResourceKind::ClusterConfig],
-    condition: "The cloud controller or the AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models them, would give a security group more inbound rules than the default quota of 60, the quota of the account was not read (`list-service-quotas.json`), and no group of the region shows that it was raised: source ranges times ports, path MTU discovery, and for groups of nodes the rules that they have. Where the quota was read, `svc-sync-fails` and `ingress-sync-fails` report the error, and this rule the groups of nodes to which the AWS Load Balancer Controller adds rules. A prefix list counts as its maximum number of entries where a security group of the region names it, else as one.",
+    condition: "The cloud controller or the AWS Load Balancer Controller, as [`tagaudit simulate`](simulate.md) models them, would give a security group more inbound rules than the default quota of 60, the quota of the account was not read (`list-service-quotas.json`), and no group of the region shows that it was raised. Counted are source ranges times ports, the rules for path MTU discovery and, in the groups of nodes, the existing rules. If the quota was read, `svc-sync-fails` and `ingress-sync-fails` report the error; this rule then reports only groups of nodes to which the AWS Load Balancer Controller adds rules. A prefix list counts as its maximum number of entries or its weight if a security group of the region names it, else as one.",
     impact: "`RulesPerSecurityGroupLimitExceeded`: the load balancer is not created, or does not follow the object",
     fix: "Use fewer or wider source ranges, or name a separate security group in the annotation; or raise the quota `L-0EA8095F`.",
     sources: &[
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#setSecurityGroupIngress",
         "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/ec2/security_group_manager.go#Create",
     ],
-    example: "Service shop/web asks for 200 inbound rules of its new security group; the default quota is 60",
+    example: "Service shop/web needs 200 inbound rules in its new security group; the default quota is 60",
     reads: READS,
     lists: &[List::Services, List::Ingresses, List::IngressClasses, List::IngressClassParams],
     on_files: Some(check_files),
@@ -94,7 +94,7 @@ fn violation(evidence: &Evidence, decision: &Decision) -> Option<Violation> {
     let (kind, name) = (object.kind, text::printable(&name));
     let whose = if *is_read { "account's" } else { "default" };
     let message = if *is_own {
-        format!("{kind} {name} asks for {rules} inbound rules of {group}; the {whose} quota is {quota}")
+        format!("{kind} {name} needs {rules} inbound rules in {group}; the {whose} quota is {quota}")
     } else {
         format!(
             "{group} of nodes would have {rules} inbound rules with those for {kind} {name}; the {whose} quota is {quota}"
@@ -145,7 +145,7 @@ mod tests {
         let found = messages(&service(31, ""), None);
         assert_eq!(
             found,
-            ["Service shop/web asks for 62 inbound rules of its new security group; the default quota is 60"]
+            ["Service shop/web needs 62 inbound rules in its new security group; the default quota is 60"]
         );
         let external = format!("{}{}", service(61, EXTERNAL), with_load_balancer_controller!(""));
         assert_eq!(messages(&external, None).len(), 1);

@@ -5,10 +5,10 @@ use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "sa-token-path-unmounted",
-    title: "nothing is mounted where a container reads the token for its role",
+    title: "no volume is mounted at the path from which a container reads the token for its role",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A container has `AWS_ROLE_ARN` and `AWS_WEB_IDENTITY_TOKEN_FILE` in its manifest, with a path below `/var/run/secrets` that is not the one of the API server, none of its `volumeMounts` holds the path of the token, and no volume of the Pod projects a token. Of a workload that makes Pods, the ServiceAccount must be given, and name no role for which a webhook would mount the token.",
+    condition: "A container has `AWS_ROLE_ARN` and `AWS_WEB_IDENTITY_TOKEN_FILE` in its manifest, with a path below `/var/run/secrets` that is not the one of the API server, none of its `volumeMounts` contains that path, and no volume of the Pod projects a token. Unless the Pod already runs, its ServiceAccount must be given and must not name a role, because a webhook would then mount the token.",
     impact: "the SDK does not find the token: the container has no credentials, or waits for those of the node",
     fix: "Mount a projected `serviceAccountToken` volume with the audience of the trust policy at the path.",
     sources: &[
@@ -48,8 +48,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             }
             checked += 1;
             let holds = |mount: &String| {
-                let rest = file.strip_prefix(without_link(mount.trim_end_matches('/')));
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                let mount = without_link(mount.trim_end_matches('/'));
+                // A volume at `/var` has `run` too, if it is no link there.
+                let rest = file.strip_prefix(mount);
+                mount == "/var" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
             if identity.has_token || container.mounts.iter().any(holds) {
                 continue;
@@ -77,7 +79,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
 
 /// A path below `/run`, to which `/var/run` is a link in most images.
 fn without_link(path: &str) -> &str {
-    if path.starts_with("/var/run/") { path.strip_prefix("/var").unwrap_or(path) } else { path }
+    let rest = path.strip_prefix("/var").filter(|rest| *rest == "/run" || rest.starts_with("/run/"));
+    rest.unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -115,6 +118,9 @@ spec:
     #[test]
     fn silent() {
         for path in [
+            "/var/run",
+            "/var",
+            "/run",
             "/var/run/secrets/amazonaws.com",
             "/var/run/secrets/amazonaws.com/",
             "/",
