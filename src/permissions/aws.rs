@@ -59,7 +59,7 @@ pub static SCAN: &[Permission] = &[
     Permission {
         action: "ec2:DescribeManagedPrefixLists",
         purpose: "number of rules that each prefix list in a security group counts as",
-        without: Some("sg-rules-near-limit"),
+        without: Some("sg-rules-near-limit, sg-rules-over-quota in part"),
     },
     Permission {
         action: "ec2:DescribeNetworkInterfaces",
