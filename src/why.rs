@@ -273,6 +273,13 @@ fn answer_record(record: &Record) -> LineAnswer {
         }
         (None, None) => return found,
     }
+    if let Some(refused) = &refused
+        && refused.by.policy().is_none()
+        && !found.rules.is_empty()
+        && (record.is_about_ingress() || refused.is_of_ingresses())
+    {
+        found.rules.extend(messages::refusals::OF_INGRESSES);
+    }
     // Both kinds of objects stop with the same words.
     if record.is_about_ingress() {
         found.rules.sort_by_key(|rule| rules::restates_model(rule) && rules::is_about(rule, ResourceKind::Service));

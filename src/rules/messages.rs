@@ -61,7 +61,6 @@ pub(crate) mod refusals {
         "iam-controller-action-missing",
         "controller-action-missing",
         "controller-condition-unmet",
-        "lbc-v1-resource",
     ];
     /// The line does not state which policy refused.
     pub(crate) const UNSTATED: &[&str] = &[
@@ -71,12 +70,13 @@ pub(crate) mod refusals {
         "iam-controller-action-missing",
         "controller-action-missing",
         "controller-condition-unmet",
-        "lbc-v1-resource",
     ];
     /// The Pods of a controller use the role of their node, although their ServiceAccount names another one.
     pub(crate) const WITHOUT_TOKEN: &str = "sa-token-pod-without";
     /// A controller has no role, and those of its nodes grant nothing, or not all.
     pub(crate) const WITHOUT_ROLE: &[&str] = &["controller-rights-absent", "controller-node-rights-missing"];
+    /// Rules that find why the AWS Load Balancer Controller may not make the call.
+    pub(crate) const OF_INGRESSES: &[&str] = &["lbc-v1-resource"];
     /// Rules that find why a call was necessary: the account has no service-linked role yet.
     pub(crate) const SERVICE_LINKED_ROLE: &[&str] = &["lb-service-linked-role-missing"];
     /// A policy refused whatever the role allows.

@@ -302,6 +302,17 @@ impl Refusal {
         }
     }
 
+    /// True for a decoded message about a group or a target group, which the AWS Load Balancer Controller may have made.
+    pub(super) fn is_of_ingresses(&self) -> bool {
+        const CALLS: [&str; 4] = [
+            "ec2:CreateTags",
+            "ec2:DeleteSecurityGroup",
+            "elasticloadbalancing:AddTags",
+            "elasticloadbalancing:DeleteTargetGroup",
+        ];
+        self.is_decoded && self.action.as_deref().is_some_and(|action| CALLS.contains(&action))
+    }
+
     /// Rules that find why the call was made.
     pub(super) fn conditions(&self) -> &'static [&'static str] {
         let is_for_role = |action: &str| action.eq_ignore_ascii_case("iam:CreateServiceLinkedRole");

@@ -244,7 +244,7 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["svc-annotation-no-effect", "svc-sync-fails"])
         .means("the annotation is for Network Load Balancers alone, and stops the sync"),
     defect(CCM, &["RulesPerSecurityGroupLimitExceeded"], "..1.36", "pkg/providers/v1/aws.go#setSecurityGroupIngress")
-        .rules(&["svc-sync-fails", "sg-rules-over-quota", "sg-rules-near-limit"])
+        .rules(&["sg-rules-near-limit", "sg-rules-over-quota", "svc-sync-fails"])
         .means("a security group would have more rules than the quota of the account: count source ranges times ports and, in an existing group, the rules already there"),
     defect(CCM, &["CertificateNotFound: Certificate"], "..1.36", "pkg/providers/v1/aws_loadbalancer.go#createListenerV2")
         .rules(&["svc-certificate-elsewhere"])

@@ -27,7 +27,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "pkg/deploy/ec2/security_group_manager.go#Create",
     )
     .with_one_of(RULES_FRAMES)
-    .rules(&["svc-sync-fails", "ingress-sync-fails", "sg-rules-over-quota", "sg-rules-near-limit"])
+    .rules(&["sg-rules-near-limit", "sg-rules-over-quota", "svc-sync-fails", "ingress-sync-fails"])
     .means("a security group would have more rules than the quota of the account: count source ranges times listeners and, in an existing group, the rules already there"),
     defect(LBC, &["invalid ingress class: ingressclass"], "2.0..3.5", "pkg/ingress/class_loader.go")
         .rules(&["ingress-class-unusable"])
