@@ -286,6 +286,8 @@ pub struct Finding {
     pub waiver: Option<Waiver>,
     /// The cost of resources that were left behind, if their prices were given.
     pub monthly_cost: Option<MonthlyCost>,
+    /// Actions that it is about, also as patterns; empty if it is not about certain actions.
+    pub actions: Vec<String>,
 }
 
 impl Finding {

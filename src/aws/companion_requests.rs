@@ -1,6 +1,7 @@
 //! Tags on the requests of controllers, and conditions of policies that these do not meet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::aws::autoscaler::managed_groups;
 use crate::aws::companions::{CompanionRole, CompanionRun, environment, is_reference};
@@ -25,6 +26,29 @@ use crate::tags::Tag;
 /// Prefix of the tags by which Karpenter finds subnets and security groups; it sets none of them.
 const KARPENTER_DISCOVERY: &str = "karpenter.sh/discovery";
 
+/// Tag of Karpenter with the name of the cluster, from 1.0.
+const EKS_NAME: &str = "eks:eks-cluster-name";
+
+const KARPENTER_0_32: ControllerVersion = ControllerVersion::new(0, 32, 0);
+const KARPENTER_0_34: ControllerVersion = ControllerVersion::new(0, 34, 0);
+const KARPENTER_1_0: ControllerVersion = ControllerVersion::new(1, 0, 0);
+const NEVER: ControllerVersion = ControllerVersion::new(u32::MAX, 0, 0);
+
+/// Tags that Karpenter sets, with releases that certainly do: on instances, `Name` and `nodeclaim` only once they registered;
+/// `karpenter.k8s.aws/cluster` on launch templates.
+/// Source: aws/karpenter-provider-aws `pkg/cloudprovider/aws/apis/v1alpha1/tags.go#MergeTags`,
+/// `pkg/providers/instance/instance.go#getTags`, `pkg/providers/launchtemplate/launchtemplate.go`,
+/// `pkg/controllers/nodeclaim/tagging/controller.go`, by tag.
+const KARPENTER_TAGS: &[(&str, Range<ControllerVersion>)] = &[
+    ("Name", ControllerVersion::new(0, 8, 0)..NEVER),
+    ("karpenter.sh/provisioner-name", ControllerVersion::new(0, 8, 0)..KARPENTER_0_32),
+    ("karpenter.sh/managed-by", ControllerVersion::new(0, 28, 0)..KARPENTER_1_0),
+    ("karpenter.k8s.aws/cluster", ControllerVersion::new(0, 16, 0)..KARPENTER_1_0),
+    ("karpenter.sh/nodepool", KARPENTER_0_34..NEVER),
+    ("karpenter.sh/nodeclaim", KARPENTER_0_34..NEVER),
+    ("karpenter.k8s.aws/ec2nodeclass", KARPENTER_0_34..NEVER),
+];
+
 /// Tags that a controller sets on what it creates.
 #[derive(Debug, Default)]
 pub(crate) struct ControllerTags {
@@ -34,6 +58,8 @@ pub(crate) struct ControllerTags {
     reserved_prefixes: Vec<&'static str>,
     /// Texts in which users add tags: annotations, parameters of classes.
     additions: Vec<String>,
+    /// Keys that the release sets only on some requests, or perhaps not at all.
+    uncertain: Vec<&'static str>,
 }
 
 impl ControllerTags {
@@ -69,9 +95,9 @@ impl ControllerTags {
         }
     }
 
-    /// Keys, for display.
+    /// Keys that it certainly sets, for display.
     pub(crate) fn keys(&self) -> Vec<&str> {
-        self.tags.keys().map(String::as_str).collect()
+        self.tags.keys().map(String::as_str).filter(|key| !self.uncertain.contains(key)).collect()
     }
 }
 
@@ -151,23 +177,21 @@ impl ControllerTags {
                 self.set(format!("kubernetes.io/cluster/{name}"), Some("owned"));
                 let is_older = run.version.is_some_and(|version| version < ControllerVersion::new(1, 0, 0));
                 if !is_older {
-                    self.set("eks:eks-cluster-name", run.version.map(|_| name.as_str()));
+                    self.set(EKS_NAME, run.version.map(|_| name.as_str()));
                 }
             }
             // Keys that contain the name of the cluster are not known; no release sets this one.
             None => self.reserved_prefixes = vec![KARPENTER_DISCOVERY],
         }
-        // Which of them a request carries depends on the release.
-        for key in [
-            "karpenter.sh/nodepool",
-            "karpenter.sh/nodeclaim",
-            "karpenter.sh/managed-by",
-            "Name",
-            "karpenter.sh/provisioner-name",
-            "karpenter.k8s.aws/cluster",
-            "karpenter.k8s.aws/ec2nodeclass",
-        ] {
-            self.set(key, None);
+        for (key, releases) in KARPENTER_TAGS {
+            self.set(*key, None);
+            let is_within = |version| releases.contains(&version);
+            if !run.version.is_some_and(is_within) {
+                self.uncertain.push(key);
+            }
+        }
+        if run.version.is_none() {
+            self.uncertain.push(EKS_NAME);
         }
         let objects = |kind| evidence.documents_by_kind(kind).map(Document::object);
         let classes = || objects(DocumentKind::Ec2NodeClass);

@@ -34,7 +34,7 @@ pub(crate) struct NodeRights<'a> {
     /// Needed actions that none of them grants.
     pub(crate) lacking: Vec<&'static str>,
     /// Needed actions that none of them grants on a request as the controller makes it, with the kind of the resource.
-    pub(crate) unmet: Vec<String>,
+    pub(crate) unmet: Vec<(&'static str, String)>,
 }
 
 /// Compares a role with the needs of a controller. `None` if a policy was not read or is malformed.
@@ -90,7 +90,7 @@ pub(crate) fn node_rights<'a>(
         grants_changes: all.iter().any(|one| one.grants_changes),
         needed: *needed,
         lacking: lacking.iter().filter(is_common).copied().collect(),
-        unmet: unmet.map(|(_, shown)| shown.clone()).collect::<BTreeSet<String>>().into_iter().collect(),
+        unmet: unmet.cloned().collect::<BTreeSet<_>>().into_iter().collect(),
     })
 }
 

@@ -156,7 +156,8 @@ fn own_role(entry: &AuditedCompanion<'_>, evidence: &Evidence, view: &ClusterVie
     UsedRole {
         role: Some(one.role.arn.clone()),
         role_source,
-        needed: audited.map(|audited| audited.needed),
+        // None is needed where nothing shows which calls it makes.
+        needed: audited.map(|audited| audited.needed).filter(|needed| *needed > 0),
         lacking: audited
             .map(|audited| audited.lacking.iter().map(|(action, _)| (*action).to_owned()).collect())
             .unwrap_or_default(),
@@ -183,7 +184,7 @@ fn role_through_node(
     UsedRole {
         role: Some(role.arn.clone()),
         role_source: RoleSource::NodeMetadata,
-        needed,
+        needed: needed.filter(|needed| *needed > 0),
         lacking: lacking.into_iter().map(str::to_owned).collect(),
         unmet,
         shared_with: vec!["the nodes, and other Pods on them".to_owned()],

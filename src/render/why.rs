@@ -135,7 +135,7 @@ fn checked(page: &mut String, rules: &[CheckedRule], painter: Painter, options: 
             (_, 0) => excluded.push(rule),
             (_, others) => {
                 let others = text::count(others, "finding");
-                let body = format!("{title} ({rule}): {others}, but only on other resources");
+                let body = format!("{title} ({rule}): {others}, but not about what the line names");
                 paragraph(page, "or", &body, painter, options);
             }
         }

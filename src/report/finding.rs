@@ -47,7 +47,22 @@ pub struct Finding {
     /// Monthly cost of resources that were left behind, if prices were given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monthly_cost: Option<finding::MonthlyCost>,
+    /// Actions that it is about, also as patterns; empty if it is not about certain actions, or read from a file.
+    #[serde(skip)]
+    pub(crate) actions: Unwritten<Vec<String>>,
 }
+
+/// A fact that a report does not write. Findings are equal if what they write is equal: one that was read back is the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unwritten<Fact>(pub(crate) Fact);
+
+impl<Fact> PartialEq for Unwritten<Fact> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<Fact> Eq for Unwritten<Fact> {}
 
 impl Finding {
     /// Change since the report that this one is compared with, in a word or two.
@@ -123,6 +138,7 @@ impl From<&finding::Finding> for Finding {
             rule_is_new: false,
             waiver: finding.waiver.clone(),
             monthly_cost: finding.monthly_cost.clone(),
+            actions: Unwritten(finding.actions.clone()),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::resource::ResourceKind;
 use crate::rules::{COMPARED, Outcome, Rule};
 use crate::text;
 
+use super::finding::Unwritten;
 use super::{Finding, Fix, Location, NotAudited, RoleReport, RuleOutcome, Tool};
 
 /// Schema of [`PolicyDiff`]; `docs/policy-diff.schema.json` describes it.
@@ -147,5 +148,6 @@ fn finding(rule: &Rule, compared: &RoleReport, file: &str, message: String) -> F
         rule_is_new: false,
         waiver: None,
         monthly_cost: None,
+        actions: Unwritten::default(),
     }
 }

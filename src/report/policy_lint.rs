@@ -11,6 +11,7 @@ use crate::policy::lint::{LintFinding, LintLevel};
 use crate::policy_lint::{LintedPolicy, PolicyLint};
 use crate::resource::ResourceKind;
 
+use super::finding::Unwritten;
 use super::{Finding, Fix, Location, Tool};
 
 /// Schema of [`PolicyLintReport`]; `docs/policy-lint.schema.json` describes it.
@@ -96,6 +97,7 @@ fn finding(policy: &LintedPolicy, remark: &LintFinding, cause: &Cause) -> Findin
         rule_is_new: false,
         waiver: None,
         monthly_cost: None,
+        actions: Unwritten::default(),
     }
 }
 

@@ -212,10 +212,7 @@ fn grant_fix(
         let embedded = baseline::find(release.baseline)?;
         Some((release, embedded.baseline(None).ok()?.for_cluster(cluster_id)))
     }) else {
-        return Fix::none(format!(
-            "attach the policy that the project publishes for this release of the {}",
-            run.row.name
-        ));
+        return Fix::none(format!("attach the policy that the {} project publishes for this release", run.row.name));
     };
     let by_hand = format!(
         "add the statements of baseline `{0}`: `tagaudit baseline show {0} --cluster-id {1}`",

@@ -256,6 +256,7 @@ fn into_finding(rule: &Rule, violation: Violation, confidence: Confidence, cavea
         status: Status::New,
         waiver: None,
         monthly_cost: None,
+        actions: violation.actions,
         resource: violation.resource,
     }
 }

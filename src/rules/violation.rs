@@ -22,17 +22,25 @@ pub struct Violation {
     pub fix: Fix,
     /// The defect, as it identifies the finding.
     pub cause: Cause,
+    /// Actions that it is about, also as patterns; empty if it is not about certain actions.
+    pub actions: Vec<String>,
 }
 
 impl Violation {
     pub(super) fn new(severity: Severity, resource: ResourceRef, message: impl Into<String>, fix: Fix) -> Self {
         let cause = Cause::Resource;
-        let (related, locations) = (Vec::new(), Vec::new());
-        Self { severity, resource, related, locations, message: message.into(), impact: None, fix, cause }
+        let (related, locations, actions) = (Vec::new(), Vec::new(), Vec::new());
+        Self { severity, resource, related, locations, message: message.into(), impact: None, fix, cause, actions }
     }
 
     pub(super) fn related(mut self, related: impl IntoIterator<Item = ResourceRef>) -> Self {
         self.related.extend(related);
+        self
+    }
+
+    /// Sets the actions that it is about.
+    pub(super) fn about<Action: AsRef<str>>(mut self, actions: impl IntoIterator<Item = Action>) -> Self {
+        self.actions = actions.into_iter().map(|action| action.as_ref().to_owned()).collect();
         self
     }
 

@@ -9,6 +9,7 @@ use crate::aws::view::ClusterView;
 use crate::finding::Severity;
 use crate::membership::NodeRole;
 use crate::nodes::KubernetesNode;
+use crate::policy;
 use crate::report::{Cause, Finding, Report};
 use crate::resource::ResourceKind;
 use crate::rules::{self, Outcome, Prerequisite, messages};
@@ -211,7 +212,19 @@ pub(super) fn is_about(line: &LineAnswer, finding: &Finding) -> bool {
         let mut workloads = resources().filter(|one| one.kind == ResourceKind::Workload).peekable();
         workloads.peek().is_none() || workloads.any(|one| one.id == *workload)
     };
-    is_named_there && line.workload.as_ref().is_none_or(is_of_workload) && repeats(line, finding)
+    is_named_there
+        && is_about_action(line, finding)
+        && line.workload.as_ref().is_none_or(is_of_workload)
+        && repeats(line, finding)
+}
+
+/// False if the line names actions, and the finding is about others alone.
+fn is_about_action(line: &LineAnswer, finding: &Finding) -> bool {
+    let Some(named) = line.fields.get("action") else { return true };
+    let is_one =
+        |pattern: &String| texts(named).any(|action| policy::contains(&pattern.to_lowercase(), &action.to_lowercase()));
+    let about = &finding.actions.0;
+    about.is_empty() || about.iter().any(is_one)
 }
 
 /// True for an id, and for the name at the end of an ARN.

@@ -100,6 +100,59 @@ fn the_overview_shows_each_controller_with_its_role() {
     assert_eq!(lbc.get("version"), None, "a digest states no version");
 }
 
+/// Other actions that the role lacks do not explain a refused call.
+#[test]
+fn a_finding_about_other_actions_is_no_cause_of_a_refusal() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    let causes = |action: &str| {
+        let line = format!(
+            "AccessDenied: User: arn:aws:sts::111122223333:assumed-role/lbc/1 is not authorized to perform: {action} because no identity-based policy allows the {action} action"
+        );
+        std::fs::write(folder.path().join("log.txt"), line).unwrap();
+        let arguments = ["why", "log.txt", "--controller-version", "lbc=2.8.1", "--format", "json"];
+        let (_, written, errors) = run(folder.path(), &arguments);
+        let written: Value = serde_json::from_str(&written).expect(&errors);
+        let checked = written["lines"][0]["checked"].as_array().cloned().unwrap_or_default();
+        let has_findings = |one: &&Value| one["findings"].as_array().is_some_and(|findings| !findings.is_empty());
+        checked.iter().filter(has_findings).map(|one| one["rule"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(causes("ec2:DescribeSubnets"), ["controller-action-missing"]);
+    assert_eq!(causes("ec2:describesubnets"), ["controller-action-missing"]);
+    assert_eq!(causes("ec2:DescribeHosts"), [""; 0]);
+}
+
+/// Nothing shows which calls the controller makes without the objects that lead to them.
+#[test]
+fn a_controller_whose_calls_are_not_known_is_not_said_to_need_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path());
+    let capa = "
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: capa-controller-manager
+  namespace: capa-system
+  annotations: {eks.amazonaws.com/role-arn: 'arn:aws:iam::111122223333:role/lbc'}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: capa-controller-manager, namespace: capa-system}
+spec:
+  template:
+    spec:
+      serviceAccountName: capa-controller-manager
+      containers:
+      - image: registry.k8s.io/cluster-api-aws/cluster-api-aws-controller:v2.10.0
+";
+    std::fs::write(folder.path().join("cluster.yaml"), format!("{MANIFESTS}{capa}")).unwrap();
+    let (_, written, _) = run(folder.path(), &["roles", "--format", "json"]);
+    let written: Value = serde_json::from_str(&written).unwrap();
+    let one = written["roles"].as_array().unwrap().iter().find(|one| one["version"] == "2.10.0").unwrap();
+    assert_eq!((&one["role"], one.get("needed")), (&json!("arn:aws:iam::111122223333:role/lbc"), None));
+}
+
 /// The name of the Secret is shown, and nothing of its content.
 #[test]
 fn access_keys_name_their_secret() {

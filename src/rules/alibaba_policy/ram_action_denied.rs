@@ -52,7 +52,8 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         .collect();
     let deciding: Vec<&str> = deciding.into_iter().collect();
     let fix = Fix::none(format!("remove the Deny, or exempt this principal from it: {}", text::list(&deciding, 4)));
-    CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
+    let violation = Violation::new(severity, audit.resource(), message, fix).related(instances(audit));
+    CheckResult::counted(1, [violation.about(names)])
 }
 
 #[cfg(test)]

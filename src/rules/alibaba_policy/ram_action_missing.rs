@@ -71,7 +71,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
         let violation =
             Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).impact(impact);
         let rank = found.len();
-        found.push(violation.with_rank(rank));
+        found.push(violation.with_rank(rank).about(actions.iter().map(|action| &action.action)));
     }
     CheckResult::counted(1, found)
 }

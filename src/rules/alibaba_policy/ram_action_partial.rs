@@ -49,7 +49,8 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     );
     let fix = Fix::none("allow it on `*`, or check that the limit covers everything that the cluster uses");
     let severity = severity.min(Severity::Warning);
-    CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
+    let violation = Violation::new(severity, audit.resource(), message, fix).related(instances(audit));
+    CheckResult::counted(1, [violation.about(taken.iter().map(|action| &action.action))])
 }
 
 #[cfg(test)]

@@ -58,7 +58,8 @@ fn check(context: &Context<'_>) -> CheckResult {
         let fix = Fix::none("put the actions into a separate custom policy and attach it to the role");
         let resource = ResourceRef::bare(ResourceKind::Workload, &name);
         let related = roles.iter().map(|role| reference(role.account, role.principal));
-        Some(Violation::new(Severity::Warning, resource, message, fix).at(&one.run.workload.place).related(related))
+        let violation = Violation::new(Severity::Warning, resource, message, fix).at(&one.run.workload.place);
+        Some(violation.related(related).about(lacking))
     });
     CheckResult::counted(audited.len(), found)
 }

@@ -92,7 +92,7 @@ fn violation(context: &Context<'_>, one: &CompanionRole<'_>, audited: &Companion
         let actions: Vec<&str> = actions.map(|(action, _)| *action).collect();
         grant_fix(context, one, run.version, &actions)
     };
-    Violation::new(Severity::Error, role_reference(one.role), message, fix).at(&run.workload.place)
+    Violation::new(Severity::Error, role_reference(one.role), message, fix).at(&run.workload.place).about(names)
 }
 
 #[cfg(test)]

@@ -77,14 +77,14 @@ fn check(context: &Context<'_>) -> CheckResult {
             )
         } else {
             Fix::none(format!(
-                "attach the policy that the project publishes for {} release of the {}{}",
-                if is_of_release { "this" } else { "its newest" },
+                "attach the policy that the {} project publishes for {} release{}",
                 one.run.row.name,
+                if is_of_release { "this" } else { "its newest" },
                 or_set.unwrap_or_default()
             ))
         };
         let violation = Violation::new(severity, role_reference(one.role), message, fix);
-        found.push(violation.at(&one.run.workload.place));
+        found.push(violation.at(&one.run.workload.place).about(calls().map(|call| call.action)));
     }
     role_check_result(context, found)
 }
@@ -348,6 +348,9 @@ spec:
         };
         let found = with(&template("owner: a"));
         assert!(found.len() == 1 && found[0].contains("ec2:RunInstances (launch-template/*)"), "{found:?}");
+        // The release knows no NodePools.
+        let tags = "sets the tags `Name`, `karpenter.k8s.aws/cluster`, `karpenter.sh/provisioner-name`";
+        assert!(found[0].contains(tags) && !found[0].contains("nodepool"), "{found:?}");
         assert_eq!(with(&provisioner("owner: a")).len(), 1);
         assert_eq!(with(&template("karpenter.sh/discovery/prod: prod")), [""; 0]);
         assert_eq!(with(&provisioner("karpenter.sh/discovery/prod: prod")), [""; 0]);

@@ -37,7 +37,8 @@ fn check(context: &Context<'_>) -> CheckResult {
         };
         let refuse = || {
             let verb = if roles.len() == 1 { "does not grant" } else { "do not grant" };
-            format!("{verb} {} as the controller makes the call", text::list(unmet, 6))
+            let shown: Vec<&str> = unmet.iter().map(|(_, shown)| shown.as_str()).collect();
+            format!("{verb} {} as the controller makes the call", text::list(&shown, 6))
         };
         let missing = match (lacking.is_empty(), unmet.is_empty()) {
             (false, false) => format!("{}; and {}", lack(), refuse()),
@@ -46,7 +47,8 @@ fn check(context: &Context<'_>) -> CheckResult {
         };
         let message = format!("({}) uses the node {noun} {}, which {missing}", run.label(), text::list(&roles, 3));
         let fix = Fix::none("create a role for its ServiceAccount, with the policy that the project publishes");
-        Some(workload_violation(run, Severity::Warning, &message, fix))
+        let refused = unmet.iter().map(|(action, _)| *action);
+        Some(workload_violation(run, Severity::Warning, &message, fix).about(lacking.iter().copied().chain(refused)))
     })
 }
 

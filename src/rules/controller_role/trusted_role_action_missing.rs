@@ -54,7 +54,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         } else {
             Fix::none(published_advice(one.row))
         };
-        found.push(Violation::new(Severity::Warning, role_reference(one.role), message, fix));
+        found.push(Violation::new(Severity::Warning, role_reference(one.role), message, fix).about(names));
     }
     trusted_check_result(context, found)
 }

@@ -46,7 +46,8 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
         Fix::none("change the Deny, the boundary or the service control policy: adding an Allow cannot help"),
     )
     .related(instances(audit))
-    .impact(breaks(calls));
+    .impact(breaks(calls))
+    .about(names);
     vec![violation].into()
 }
 

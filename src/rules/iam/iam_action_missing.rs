@@ -68,7 +68,7 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
         );
     }
     let violation = Violation::new(severity, audit.resource(), message, fix);
-    vec![violation.related(instances(audit)).impact(breaks(calls))].into()
+    vec![violation.related(instances(audit)).impact(breaks(calls)).about(all)].into()
 }
 
 fn describe_roles(audit: &RoleAudit<'_>) -> String {

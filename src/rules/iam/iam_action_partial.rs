@@ -43,7 +43,7 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     limits.dedup();
     let message = format!("role `{}` has {} only {}", audit.role.name, text::list(&names, 6), text::list(&limits, 3));
     let fix = Fix::none("widen the statement, or make sure that it covers everything that the cluster needs");
-    vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit))].into()
+    vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).about(names)].into()
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     );
     let calls = lacking.iter().map(|entry| (entry.call.action.clone(), Some(entry.call)));
     let violation = Violation::new(severity, audit.resource(), message, grant_fix(audit, &names));
-    vec![violation.related(instances(audit)).impact(breaks(calls))].into()
+    vec![violation.related(instances(audit)).impact(breaks(calls)).about(names)].into()
 }
 
 #[cfg(test)]
