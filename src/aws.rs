@@ -9,6 +9,7 @@ pub(crate) mod companion_audit;
 mod companion_needs;
 pub(crate) mod companion_requests;
 pub(crate) mod companions;
+pub(crate) mod controller_tags;
 pub(crate) mod fleet;
 pub(crate) mod grant;
 pub(crate) mod ingresses;

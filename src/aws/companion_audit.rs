@@ -2,9 +2,10 @@
 
 use crate::aws::autoscaler;
 use crate::aws::companion_requests::{
-    RefusedResource, RoleGrants, UnmetCall, own_tags, refused_groups, refused_of_v1, unmet_calls,
+    RefusedResource, RoleGrants, UnmetCall, refused_groups, refused_of_v1, unmet_calls,
 };
 use crate::aws::companions::{CompanionRole, ObjectUse, companion_roles};
+use crate::aws::controller_tags::own_tags;
 use crate::aws::view::ClusterView;
 use crate::baseline;
 use crate::controller::companion::CompanionRow;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::aws::companion_audit::lacking;
-use crate::aws::companion_requests::{RoleGrants, own_tags, unmet_calls};
+use crate::aws::companion_requests::{RoleGrants, unmet_calls};
 use crate::aws::companions::{CompanionRun, ObjectUse, node_roles};
+use crate::aws::controller_tags::own_tags;
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Role};
 use crate::kubernetes::Evidence;

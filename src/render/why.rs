@@ -75,7 +75,7 @@ fn block(page: &mut String, (line, cluster_id): (&LineAnswer, Option<&str>), pai
     }
     for (index, rule) in line.rules.iter().enumerate() {
         let title = rules::find(rule).map_or("", |rule| rule.title);
-        // Nothing was found yet: it is no cause.
+        // Nothing was found yet, so no cause is known.
         let label = if index == 0 { "check" } else { "or" };
         paragraph(page, label, &format!("{title} ({rule})"), painter, options);
     }

@@ -138,7 +138,7 @@ pub(super) fn replaced(record: &Record, decoded: &Decoded) -> Option<(Record, Ve
     Some((Record { readings, ..record.clone() }, here))
 }
 
-/// What a decoded message in the paste itself states besides the refusal.
+/// Statements of a decoded message in the paste, besides the refusal.
 pub(super) fn pasted(record: &Record) -> Vec<String> {
     let found = record.readings.iter().find_map(|text| {
         let start = BEGINNING.as_ref()?.find(text)?.start();

@@ -89,37 +89,9 @@ fn describe_excess(excess: &Excess) -> String {
 mod tests {
     use super::RULE;
     use crate::testing::aws;
+    use crate::testing::controllers::LBC_ON_NODES;
 
     const RIGHTS_OF_CONTROLLER: &[&str] = &["elasticloadbalancing:CreateRule", "wafv2:AssociateWebACL"];
-
-    const CONTROLLER_ON_NODES: &str = "
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: aws-load-balancer-controller
-  namespace: kube-system
-spec:
-  template:
-    spec:
-      serviceAccountName: aws-load-balancer-controller
-      containers:
-      - name: controller
-        image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
----
-apiVersion: v1
-kind: Pod
-metadata:
-  name: aws-load-balancer-controller-0a
-  namespace: kube-system
-  ownerReferences:
-  - kind: ReplicaSet
-    name: aws-load-balancer-controller-0
-spec:
-  serviceAccountName: aws-load-balancer-controller
-  containers:
-  - name: controller
-    image: public.ecr.aws/eks/aws-load-balancer-controller:v2.13.4
-";
 
     #[test]
     fn fires() {
@@ -127,7 +99,7 @@ spec:
         // Nothing uses the role of the nodes, or something else than its rights are for.
         aws::fires(&RULE, |c| c.on_workers("Allow", RIGHTS_OF_CONTROLLER));
         aws::fires(&RULE, |c| {
-            c.manifests = CONTROLLER_ON_NODES;
+            c.manifests = LBC_ON_NODES;
             c.on_workers("Allow", &["sqs:SendMessage"]);
         });
     }
@@ -137,7 +109,7 @@ spec:
         aws::silent(&RULE, |c| c.on_workers("Allow", &["ecr:BatchGetImage"]));
         // A controller whose Pods use the role of the nodes needs them.
         aws::silent(&RULE, |c| {
-            c.manifests = CONTROLLER_ON_NODES;
+            c.manifests = LBC_ON_NODES;
             c.on_workers("Allow", RIGHTS_OF_CONTROLLER);
         });
     }

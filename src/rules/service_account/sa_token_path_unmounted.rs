@@ -49,7 +49,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             checked += 1;
             let holds = |mount: &String| {
                 let mount = without_link(mount.trim_end_matches('/'));
-                // A volume at `/var` has `run` too, if it is no link there.
+                // A volume at `/var` has `run` too, unless `/var/run` is a symbolic link.
                 let rest = file.strip_prefix(mount);
                 mount == "/var" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
