@@ -23,6 +23,7 @@ pub(crate) mod role_overview;
 pub(crate) mod roles;
 pub(crate) mod scaling_groups;
 pub(crate) mod template_copies;
+pub(crate) mod termination_handler;
 pub(crate) mod topology;
 pub(crate) mod trusted_companions;
 pub(crate) mod view;

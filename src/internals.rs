@@ -40,11 +40,11 @@ pub mod finding {
 pub mod inventory {
     pub use crate::aws::{
         Account, AttachedInterface, AutoScalingGroup, AvailabilityZone, DhcpOptions, ElasticIp, IngressPermission,
-        InlinePolicy, Instance, InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses,
-        Inventory, LaunchSettings, LaunchTemplate, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing,
-        ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface, NetworkLimits, NotInherited, PrefixList,
-        Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, TargetGroup, TargetHealth,
-        TemplateReference, TemplateVersion, Volume, Vpc,
+        InlinePolicy, Instance, InstanceProfile, InstanceProfileAssociation, InstanceRefresh, InstanceState,
+        InterfaceAddresses, Inventory, LaunchSettings, LaunchTemplate, LifecycleHook, Listener, LoadBalancer,
+        LoadBalancerKind, LoadBalancing, ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface,
+        NetworkLimits, NotInherited, PrefixList, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet,
+        TargetGroup, TargetHealth, TemplateReference, TemplateVersion, Volume, Vpc,
     };
     pub use crate::inventory::{Gap, Provider, Read, Storage, Tag, to_json};
     pub use crate::tags::TagSpecification;

@@ -135,7 +135,7 @@ pub(crate) fn is_of_eks(group: &AutoScalingGroup) -> bool {
 pub(crate) const LABEL_TAG: &str = "k8s.io/cluster-autoscaler/node-template/label/";
 
 /// Tag with the name of a managed node group of EKS.
-const EKS_NODE_GROUP: &str = "eks:nodegroup-name";
+pub(crate) const EKS_NODE_GROUP: &str = "eks:nodegroup-name";
 
 /// First version that asks EKS for the labels and taints of a managed node group.
 /// Source: kubernetes/autoscaler tag cluster-autoscaler-1.24.0, `cluster-autoscaler/cloudprovider/aws/aws_manager.go`.

@@ -22,16 +22,17 @@ pub use instance::{AttachedInterface, Instance, InstanceState, InterfaceAddresse
 pub use load_balancing::{
     ElasticIp, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, NetworkLimits, TargetGroup, TargetHealth,
 };
+pub(crate) use load_balancing::{RULES_PER_GROUP, quota};
 pub(crate) use lookup::Tagged;
 pub use network::{
     AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, PrefixList, Route, RouteTable, RuleSource,
     SecurityGroup, Subnet, Vpc,
 };
 pub use scaling::{
-    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, NotInherited, TemplateReference,
-    TemplateVersion,
+    AutoScalingGroup, InstanceRefresh, LaunchSettings, LaunchTemplate, LifecycleHook, MetadataDefaults, NotInherited,
+    TemplateReference, TemplateVersion,
 };
-pub(crate) use scaling::{attached, template_groups, template_image, template_tags};
+pub(crate) use scaling::{attached, is_waiting, template_groups, template_image, template_tags};
 #[cfg(feature = "aws")]
 pub(crate) use unlisted::{unlisted, unlisted_of_launches};
 
@@ -313,6 +314,7 @@ impl Region {
             for group in groups {
                 group.instances.sort();
                 group.tags.sort();
+                group.hooks.iter_mut().for_each(|hooks| hooks.sort());
                 if let Some(launch) = &mut group.launch {
                     let LaunchSettings { propagated, subnets, zones, target_groups, load_balancers, suspended, .. } =
                         launch;

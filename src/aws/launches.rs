@@ -28,6 +28,8 @@ pub(crate) struct NextInstance<'a> {
     pub(crate) version: &'a TemplateVersion,
     /// The name by which the group uses the version; absent for a number.
     pub(crate) alias: Option<TemplateAlias>,
+    /// True if not the group but its instance refresh names the version.
+    pub(crate) is_of_refresh: bool,
     /// Tags of the group that propagate, and those of the template.
     pub(crate) tags: Vec<Tag>,
     /// Options of the metadata service; a key that neither template nor account sets is absent.
@@ -69,7 +71,8 @@ pub(super) fn tags_of_launches(group: &AutoScalingGroup, region: &Region) -> Vec
 pub(super) fn are_launches_unread(group: &AutoScalingGroup, region: &Region) -> bool {
     let Some(launch) = &group.launch else { return true };
     let known = launches(group, launch, region);
-    (known.is_empty() && !launch.templates.is_empty()) || known.iter().any(|one| matches!(one, Launch::Unknown(_)))
+    (known.is_empty() && group.templates().next().is_some())
+        || known.iter().any(|one| matches!(one, Launch::Unknown(_)))
 }
 
 /// Tags of a group that its instances get.
@@ -77,9 +80,10 @@ pub(super) fn propagated(group: &AutoScalingGroup, launch: &LaunchSettings) -> V
     group.tags.iter().filter(|tag| launch.propagated.contains(&tag.key)).cloned().collect()
 }
 
-/// What a group would launch: one entry for each of its templates; none if no templates were read.
+/// What a group would launch: one entry for each of its templates and those of its instance refresh; none if no templates
+/// were read.
 pub(super) fn launches<'a>(
-    group: &AutoScalingGroup,
+    group: &'a AutoScalingGroup,
     launch: &'a LaunchSettings,
     region: &'a Region,
 ) -> Vec<Launch<'a>> {
@@ -92,14 +96,16 @@ pub(super) fn launches<'a>(
         match find_version(templates, reference) {
             NamedVersion::Held(template, version) => {
                 let defaults = region.metadata_defaults.as_ref();
-                Launch::Known(next_instance(template, version, alias(reference), &of_group, defaults))
+                let next = next_instance(template, version, alias(reference), &of_group, defaults);
+                let is_of_refresh = group.refreshed_templates().any(|refreshed| refreshed == reference);
+                Launch::Known(NextInstance { is_of_refresh, ..next })
             }
             NamedVersion::Missing => Launch::Missing(reference),
             NamedVersion::NotRead => Launch::Unknown(reference),
         }
     };
     let mut seen: Vec<&TemplateReference> = Vec::new();
-    for reference in &launch.templates {
+    for reference in group.templates() {
         if !seen.contains(&reference) {
             seen.push(reference);
         }
@@ -167,6 +173,7 @@ fn next_instance<'a>(
         template,
         version,
         alias,
+        is_of_refresh: false,
         tags: of_group.iter().cloned().chain(of_template).collect(),
         metadata: MetadataOptions {
             http_endpoint: of_version.http_endpoint.or(of_account.http_endpoint),

@@ -126,6 +126,8 @@ pub(crate) struct LaunchNeeds {
     pub(crate) images: BTreeSet<String>,
     /// True if launches depend on the defaults of the account.
     pub(crate) needs_defaults: bool,
+    /// Names of the groups.
+    pub(crate) groups: BTreeSet<String>,
 }
 
 #[cfg(feature = "aws")]
@@ -141,6 +143,7 @@ impl LaunchNeeds {
         self.profiles.extend(other.profiles);
         self.images.extend(other.images);
         self.needs_defaults |= other.needs_defaults;
+        self.groups.extend(other.groups);
     }
 }
 
@@ -148,7 +151,7 @@ impl LaunchNeeds {
 #[cfg(feature = "aws")]
 pub(crate) fn launch_needs(region: &RegionView<'_>, cluster_id: &str) -> LaunchNeeds {
     let groups = groups_of_cluster(region, cluster_id).unwrap_or_default();
-    let mut needs = needs_of(region.region, groups.iter().map(|one| (one.launch, one.next.as_slice())));
+    let mut needs = needs_of(region.region, groups.iter().map(|one| (one.group, one.next.as_slice())));
     needs.needs_defaults |= awaits_first_instance(region, cluster_id) || launched_alone(region).next().is_some();
     needs
 }
@@ -157,10 +160,21 @@ pub(crate) fn launch_needs(region: &RegionView<'_>, cluster_id: &str) -> LaunchN
 #[cfg(feature = "aws")]
 pub(crate) fn all_launch_needs(region: &Region) -> LaunchNeeds {
     let groups = region.auto_scaling_groups.iter().flatten();
-    let all: Vec<(&LaunchSettings, Vec<Launch<'_>>)> = groups
-        .filter_map(|group| group.launch.as_ref().map(|launch| (launch, launches(group, launch, region))))
+    let all: Vec<(&AutoScalingGroup, Vec<Launch<'_>>)> = groups
+        .filter_map(|group| group.launch.as_ref().map(|launch| (group, launches(group, launch, region))))
         .collect();
-    needs_of(region, all.iter().map(|(launch, next)| (*launch, next.as_slice())))
+    needs_of(region, all.iter().map(|(group, next)| (*group, next.as_slice())))
+}
+
+/// What is to be read for the instance refreshes of some groups, which the groups themselves do not name.
+#[cfg(feature = "aws")]
+pub(crate) fn refresh_needs(region: &Region, names: &BTreeSet<String>) -> LaunchNeeds {
+    let groups = region.auto_scaling_groups.iter().flatten();
+    let refreshed = groups.filter(|group| names.contains(&group.name) && group.refreshed_templates().next().is_some());
+    let all: Vec<(&AutoScalingGroup, Vec<Launch<'_>>)> = refreshed
+        .filter_map(|group| group.launch.as_ref().map(|launch| (group, launches(group, launch, region))))
+        .collect();
+    needs_of(region, all.iter().map(|(group, next)| (*group, next.as_slice())))
 }
 
 /// What is to be read of the launches of groups without instances in some VPCs: another cluster may stand at zero.
@@ -168,18 +182,23 @@ pub(crate) fn all_launch_needs(region: &Region) -> LaunchNeeds {
 pub(crate) fn launch_needs_of_neighbours(region: &Region, vpcs: &BTreeSet<String>) -> LaunchNeeds {
     let is_near = |id: &String| region.subnet(id).is_some_and(|subnet| vpcs.contains(&subnet.vpc_id));
     let groups = region.auto_scaling_groups.iter().flatten().filter(|group| group.instances.is_empty());
-    let launches = groups.filter_map(|group| group.launch.as_ref());
-    let near = launches.filter(|launch| launch.subnets.is_empty() || launch.subnets.iter().any(is_near));
-    LaunchNeeds { versions: needs_of(region, near.map(|launch| (launch, &[][..]))).versions, ..LaunchNeeds::default() }
+    let near = groups.filter(|group| {
+        group.launch.as_ref().is_some_and(|launch| launch.subnets.is_empty() || launch.subnets.iter().any(is_near))
+    });
+    LaunchNeeds { versions: needs_of(region, near.map(|group| (group, &[][..]))).versions, ..LaunchNeeds::default() }
 }
 
 /// Numbered versions that groups name and that the lists lack, and the defaults of the account if a template leaves an
 /// option to them.
 #[cfg(feature = "aws")]
-fn needs_of<'a>(region: &Region, groups: impl Iterator<Item = (&'a LaunchSettings, &'a [Launch<'a>])>) -> LaunchNeeds {
+fn needs_of<'a>(
+    region: &Region,
+    groups: impl Iterator<Item = (&'a AutoScalingGroup, &'a [Launch<'a>])>,
+) -> LaunchNeeds {
     let mut needs = LaunchNeeds::default();
     let templates = region.launch_templates.as_deref().unwrap_or_default();
-    for (launch, next) in groups {
+    for (group, next) in groups {
+        needs.groups.insert(group.name.clone());
         for one in next {
             match one {
                 Launch::Known(next) => {
@@ -192,7 +211,7 @@ fn needs_of<'a>(region: &Region, groups: impl Iterator<Item = (&'a LaunchSetting
                 Launch::Missing(_) => {}
             }
         }
-        for reference in &launch.templates {
+        for reference in group.templates() {
             let number = reference.version.as_deref().and_then(|version| version.parse::<u64>().ok());
             let Some((number, template)) = number.zip(find_template(templates, reference)) else { continue };
             let is_read = template.versions.iter().any(|version| version.number == number);

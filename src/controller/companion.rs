@@ -269,7 +269,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 46] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 50] = [
     "alibaba-cloud-config-file",
     "alibaba-cloud-zone-type",
     "aws-assume-role",
@@ -278,6 +278,8 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 46] = [
     "aws-vpc-id",
     "aws-vpc-tags",
     "backend-security-group",
+    "check-asg-tag-before-draining",
+    "check-tag-before-draining",
     "cloud-provider",
     "cluster-endpoint",
     "cluster-name",
@@ -301,6 +303,8 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 46] = [
     "interruption-queue",
     "k8s-tag-cluster-id",
     "load-balancer-class",
+    "managed-asg-tag",
+    "managed-tag",
     "namespace",
     "node-group-auto-discovery",
     "nodes",

@@ -21,6 +21,16 @@ pub static SCAN: &[Permission] = &[
         without: Some("asg-*, autoscaler-*"),
     },
     Permission {
+        action: "autoscaling:DescribeInstanceRefreshes",
+        purpose: "what an instance refresh launches now, and why the latest one failed",
+        without: Some("asg-refresh-failed, and asg-next-instance-* during an instance refresh"),
+    },
+    Permission {
+        action: "autoscaling:DescribeLifecycleHooks",
+        purpose: "lifecycle hooks, if an instance waits for one or the node termination handler reads a queue",
+        without: Some("asg-termination-hook-missing, and asg-instance-waits in part"),
+    },
+    Permission {
         action: "ec2:DescribeAccountAttributes",
         purpose: "limits of Elastic IP addresses, and of security groups per network interface",
         without: Some("limit-near, in part"),
@@ -114,6 +124,11 @@ pub static SCAN: &[Permission] = &[
         without: Some("lb-certificate-differs, lb-group-lacks-listener-port, lb-listener-not-requested"),
     },
     Permission {
+        action: "elasticloadbalancing:DescribeLoadBalancerAttributes",
+        purpose: "deletion protection of load balancers",
+        without: Some("that a load balancer cannot be deleted"),
+    },
+    Permission {
         action: "elasticloadbalancing:DescribeLoadBalancers",
         purpose: "the load balancers of Services and Ingresses",
         without: Some("lb-*, sg-rule-stale, limit-near"),
@@ -182,6 +197,11 @@ pub static SCAN: &[Permission] = &[
         action: "iam:ListRoles",
         purpose: "the role of the controller's service account, by its trust policy",
         without: Some("a separate role of the controller: name it with --controller-role"),
+    },
+    Permission {
+        action: "servicequotas:GetServiceQuota",
+        purpose: "how many rules a security group may have, if a group or a Service has many",
+        without: Some("sg-rules-near-limit, sg-rules-over-quota in part"),
     },
 ];
 

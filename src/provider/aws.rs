@@ -4,16 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use aws_sdk_autoscaling::Client as AutoScaling;
 use aws_sdk_ec2::Client as Ec2;
 use futures_util::future::join_all;
 
 use crate::aws::fleet::place_of_nodes;
 use crate::aws::launches::name_of_profile;
-use crate::aws::scaling_groups::{LaunchNeeds, all_launch_needs, launch_needs, launch_needs_of_neighbours};
+use crate::aws::scaling_groups::{
+    LaunchNeeds, all_launch_needs, launch_needs, launch_needs_of_neighbours, refresh_needs,
+};
+use crate::aws::termination_handler::reads_queue;
 use crate::aws::view::ClusterView;
 use crate::aws::{Account, Inventory, Region, unlisted, unlisted_of_launches};
 use crate::clusters::Clusters;
 use crate::inventory::{Gap, Provider, Read};
+use crate::kubernetes::Evidence;
 use crate::membership::NodesPlace;
 use crate::nodes::KubernetesNode;
 
@@ -29,6 +34,7 @@ mod iam;
 mod load_balancing;
 mod prefix_lists;
 mod profile;
+mod quotas;
 mod scaling;
 mod strict;
 mod targets;
@@ -90,6 +96,29 @@ pub(crate) struct ClusterScope<'a> {
     pub controller_roles: &'a [String],
     /// ARNs of the roles that their ServiceAccounts name.
     pub service_account_roles: Vec<&'a str>,
+    /// What their objects ask the account for.
+    pub asked: Asked,
+}
+
+/// Reads that only some objects of a cluster need.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Asked {
+    /// True if a node termination handler reads a queue: it needs lifecycle hooks.
+    pub hooks: bool,
+    /// True if a Service or an Ingress needs many rules in a security group.
+    pub rule_quota: bool,
+}
+
+impl Asked {
+    /// What the objects of a cluster ask for.
+    pub(crate) fn of(evidence: &Evidence) -> Self {
+        Self { hooks: reads_queue(evidence), rule_quota: quotas::has_many_ranges(evidence) }
+    }
+
+    /// What one of two clusters asks for.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { hooks: self.hooks || other.hooks, rule_quota: self.rule_quota || other.rule_quota }
+    }
 }
 
 /// Regions that are read concurrently.
@@ -278,9 +307,9 @@ async fn read_known_account(
     };
     needs.add_profiles_of_launches(&account);
     let details = account.regions.iter_mut().map(|region| {
-        let (client, balancing) = (session.ec2(&region.name), session.load_balancing(&region.name));
+        let clients = Clients::new(&session, &region.name);
         let needs = &needs;
-        async move { region_details(region, &client, &balancing, needs, caller).await }
+        async move { region_details(region, &clients, needs, caller).await }
     });
     let wanted = wanted_identities(request, &account_id, &needs.profiles);
     let (detail_gaps, roles) = tokio::join!(join_all(details), iam::read(&session, caller, &wanted, request.iam_reads));
@@ -299,33 +328,64 @@ async fn read_known_account(
     Ok((account, gaps))
 }
 
+/// Clients of a region for what only some of its resources need.
+struct Clients {
+    ec2: Ec2,
+    scaling: AutoScaling,
+    balancing: load_balancing::Clients,
+    quotas: aws_sdk_servicequotas::Client,
+}
+
+impl Clients {
+    fn new(session: &Session, region: &str) -> Self {
+        Self {
+            ec2: session.ec2(region),
+            scaling: session.autoscaling(region),
+            balancing: session.load_balancing(region),
+            quotas: session.quotas(region),
+        }
+    }
+}
+
 /// Reads what only the cluster's own part of a region needs: attributes of its VPCs, and what its Auto Scaling groups
 /// launch beyond the default and latest versions.
-async fn region_details(
-    region: &mut Region,
-    client: &Ec2,
-    balancing: &load_balancing::Clients,
-    needs: &Needs,
-    caller: &Caller,
-) -> Vec<Gap> {
+async fn region_details(region: &mut Region, clients: &Clients, needs: &Needs, caller: &Caller) -> Vec<Gap> {
     let wanted = load_balancing::wanted(region, needs.clusters.as_ref(), &needs.vpcs);
     let lists = prefix_lists::named(region);
+    let asks_for_quota = needs.asked.rule_quota || quotas::is_crowded(region, &needs.vpcs);
+    let launches = needs.launches.get(&region.name).cloned().unwrap_or_default();
+    let hooked = scaling::wants_hooks(region, &launches.groups, needs.asked.hooks);
+    let client = &clients.ec2;
     let Region { name, vpcs, launch_templates, metadata_defaults, load_balancing, images, prefix_lists, .. } = region;
-    let launches = needs.launches.get(name).cloned().unwrap_or_default();
+    let (groups, limits) = (&mut region.auto_scaling_groups, &mut region.limits);
     let defaults = async {
         if !launches.needs_defaults {
             return None;
         }
         scaling::read_defaults(client, name, metadata_defaults, caller).await
     };
-    let (mut gaps, of_versions, of_images, of_defaults, of_balancers, of_lists) = tokio::join!(
+    let of_groups = async {
+        let refreshes = scaling::read_refreshes(&clients.scaling, name, groups, &launches.groups, caller).await;
+        refreshes.into_iter().chain(scaling::read_hooks(&clients.scaling, name, groups, &hooked, caller).await)
+    };
+    let of_quota = async {
+        if !asks_for_quota {
+            return None;
+        }
+        quotas::read(&clients.quotas, name, limits, caller).await
+    };
+    let (mut gaps, of_versions, of_images, of_defaults, of_balancers, of_lists, of_groups, of_quota) = tokio::join!(
         ec2::read_vpc_attributes(client, name, vpcs, &needs.vpcs, caller),
         scaling::read_versions(client, name, launch_templates, &launches.versions, caller),
         scaling::read_images(client, name, &launches.images, caller),
         defaults,
-        load_balancing::read_details(balancing, name, load_balancing, &wanted, caller),
+        load_balancing::read_details(&clients.balancing, name, load_balancing, &wanted, caller),
         Box::pin(prefix_lists::read(client, name, prefix_lists, &lists, caller)),
+        Box::pin(of_groups),
+        Box::pin(of_quota),
     );
+    gaps.extend(of_groups);
+    gaps.extend(of_quota);
     gaps.extend(of_versions);
     let mut read = vec![of_images];
     // Those that a numbered version names are known only now.
@@ -341,6 +401,24 @@ async fn region_details(
     gaps.extend(of_balancers);
     gaps.extend(of_lists);
     gaps.extend(of_defaults);
+    gaps.extend(refreshed(region, client, &launches.groups, caller).await);
+    gaps
+}
+
+/// Reads what instance refreshes launch, which is known only now.
+async fn refreshed(region: &mut Region, client: &Ec2, groups: &BTreeSet<String>, caller: &Caller) -> Vec<Gap> {
+    let needs = refresh_needs(region, groups);
+    let Region { name, launch_templates, images, .. } = region;
+    let mut gaps = scaling::read_versions(client, name, launch_templates, &needs.versions, caller).await;
+    let of_versions = scaling::images_of(launch_templates.as_deref().unwrap_or_default(), &needs.versions);
+    let unread = |id: &String| !images.contains_key(id);
+    let lacking: BTreeSet<String> = needs.images.into_iter().chain(of_versions).filter(unread).collect();
+    let (found, gap) = scaling::read_images(client, name, &lacking, caller).await;
+    images.extend(found);
+    gaps.extend(gap);
+    if needs.needs_defaults && region.metadata_defaults.is_none() {
+        gaps.extend(scaling::read_defaults(client, &region.name, &mut region.metadata_defaults, caller).await);
+    }
     gaps
 }
 
@@ -379,6 +457,7 @@ struct Needs {
     launches: BTreeMap<String, LaunchNeeds>,
     /// Ids of the clusters of a scan; absent if everything is read.
     clusters: Option<BTreeSet<String>>,
+    asked: Asked,
 }
 
 impl Needs {
@@ -399,6 +478,7 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
         needs.profiles.extend(instance.instance_profile_arn.clone());
         needs.vpcs.extend(instance.vpc_id.clone());
     };
+    needs.asked = cluster.map_or(Asked { hooks: true, rule_quota: true }, |scope| scope.asked);
     if let Some(scope) = cluster {
         let found = scope.all.then(|| Clusters::from_inventory(inventory).ids()).into_iter().flatten();
         let ids: BTreeSet<String> = scope.cluster_ids.iter().cloned().chain(found).collect();

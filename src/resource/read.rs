@@ -49,6 +49,8 @@ reads! {
     AlbDescribeZones = "alb:DescribeZones" [];
     AlbListLoadBalancers = "alb:ListLoadBalancers" [];
     DescribeAutoScalingGroups = "autoscaling:DescribeAutoScalingGroups" [AutoScalingGroup];
+    DescribeInstanceRefreshes = "autoscaling:DescribeInstanceRefreshes" [];
+    DescribeLifecycleHooks = "autoscaling:DescribeLifecycleHooks" [];
     DescribeAccountAttributes = "ec2:DescribeAccountAttributes" [];
     DescribeAddresses = "ec2:DescribeAddresses" [];
     DescribeAvailabilityZones = "ec2:DescribeAvailabilityZones" [];
@@ -77,6 +79,7 @@ reads! {
     DescribeAccountLimits = "elasticloadbalancing:DescribeAccountLimits" [];
     DescribeInstanceHealth = "elasticloadbalancing:DescribeInstanceHealth" [];
     DescribeListeners = "elasticloadbalancing:DescribeListeners" [];
+    DescribeLoadBalancerAttributes = "elasticloadbalancing:DescribeLoadBalancerAttributes" [];
     DescribeLoadBalancers = "elasticloadbalancing:DescribeLoadBalancers" [LoadBalancer];
     // The tags determine which load balancers are the cluster's.
     DescribeLoadBalancerTags = "elasticloadbalancing:DescribeTags" [];
@@ -109,6 +112,7 @@ reads! {
     GetResourceDirectory = "resourcemanager:GetResourceDirectory" [];
     ResourceManagerListAccounts = "resourcemanager:ListAccounts" [];
     ListControlPolicyAttachments = "resourcemanager:ListControlPolicyAttachmentsForTarget" [];
+    GetServiceQuota = "servicequotas:GetServiceQuota" [];
     SlbDescribeAvailableResource = "slb:DescribeAvailableResource" [];
     SlbDescribeLoadBalancers = "slb:DescribeLoadBalancers" [LoadBalancer];
     AssumeRole = "sts:AssumeRole" [];

@@ -45,6 +45,7 @@ mod lbc_vpc_mismatch;
 mod lbc_vpc_unknown;
 mod lbc_webhook_left;
 mod lbc_webhook_unreachable;
+mod nth_node_not_managed;
 mod nth_queue_not_granted;
 mod trusted_role_action_missing;
 mod trusted_role_escalation;

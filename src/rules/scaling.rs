@@ -1,10 +1,10 @@
 //! Auto Scaling groups of the nodes: the instances that they launch next, and what keeps them from launching any.
 
-use crate::aws::TemplateReference;
 use crate::aws::launches::NextInstance;
 use crate::aws::scaling_groups::{ScalingGroup, groups_of_cluster};
 use crate::aws::view::RegionView;
-use crate::finding::{Fix, ResourceRef, Severity};
+use crate::aws::{InstanceRefresh, TemplateReference};
+use crate::finding::{Fix, Key, ResourceRef, Severity};
 use crate::resource::{ResourceKey, ResourceKind};
 use crate::tags;
 use crate::text;
@@ -15,12 +15,15 @@ use super::{CheckResult, Rule, Violation};
 
 mod asg_cannot_launch;
 mod asg_image_missing;
+mod asg_instance_waits;
 mod asg_launch_suspended;
 mod asg_next_instance_foreign;
 mod asg_next_instance_metadata;
 mod asg_next_instance_profile;
 mod asg_next_instance_security_groups;
 mod asg_next_instance_untagged;
+mod asg_refresh_failed;
+mod asg_termination_hook_missing;
 mod asg_warm_instance_untagged;
 mod asg_zone_without_lb_subnet;
 mod autoscaler_group_of_two_clusters;
@@ -87,7 +90,20 @@ fn group_tag(
 /// "the next instance of `NAME` (version 2 of `lt-1`)".
 fn next_phrase(one: &ScalingGroup<'_>, next: &NextInstance<'_>) -> String {
     let of_group = text::printable(&one.group.name);
-    format!("the next instance of `{of_group}` (version {} of `{}`)", next.version.number, next.template.id)
+    let (number, template) = (next.version.number, &next.template.id);
+    let launches_own = |refresh: &InstanceRefresh| refresh.templates.is_empty();
+    let is_launched_now = next.is_of_refresh || one.group.active_refresh().is_some_and(launches_own);
+    let of_refresh = if is_launched_now { ", which its instance refresh launches" } else { "" };
+    format!("the next instance of `{of_group}` (version {number} of `{template}`{of_refresh})")
+}
+
+/// Distinguishes the findings about what a group launches: its instance refresh may launch another version of a template.
+fn next_key(next: &NextInstance<'_>) -> Key {
+    if next.is_of_refresh {
+        Key::from_parts([next.template.id.as_str(), "instance-refresh"])
+    } else {
+        Key::from(next.template.id.as_str())
+    }
 }
 
 fn template_resource(next: &NextInstance<'_>) -> ResourceRef {

@@ -161,7 +161,7 @@ impl Cluster {
             max_size: 6,
             instances: Vec::new(),
             tags: tags.iter().map(|(key, value)| Tag { key: (*key).to_owned(), value: (*value).to_owned() }).collect(),
-            launch: None,
+            ..AutoScalingGroup::default()
         });
         groups.last_mut().unwrap()
     }

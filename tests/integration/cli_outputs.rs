@@ -211,7 +211,9 @@ fn write_scaling(region: &tagaudit::internals::inventory::Region, put: &dyn Fn(&
                 .iter()
                 .map(|tag| json!({"Key": tag.key, "Value": tag.value, "PropagateAtLaunch": launch.propagated.contains(&tag.key)}))
                 .collect();
-            let instances: Vec<Value> = group.instances.iter().map(|id| json!({"InstanceId": id})).collect();
+            let state = |id: &String| group.waiting.get(id).map_or("InService", String::as_str).to_owned();
+            let instance = |id: &String| json!({"InstanceId": id, "LifecycleState": state(id)});
+            let instances: Vec<Value> = group.instances.iter().map(instance).collect();
             let suspended: Vec<Value> = launch.suspended.iter().map(|name| json!({"ProcessName": name})).collect();
             json!({
                 "AutoScalingGroupName": group.name, "AutoScalingGroupARN": group.arn, "MinSize": group.min_size,
@@ -222,6 +224,23 @@ fn write_scaling(region: &tagaudit::internals::inventory::Region, put: &dyn Fn(&
         })
         .collect();
     put("describe-auto-scaling-groups.json", json!({"AutoScalingGroups": groups}));
+    for group in region.auto_scaling_groups.iter().flatten() {
+        if let Some(hooks) = &group.hooks {
+            let hooks = hooks.iter().map(|hook| {
+                json!({"LifecycleHookName": hook.name, "LifecycleTransition": hook.transition, "DefaultResult": hook.default_result, "HeartbeatTimeout": hook.heartbeat_timeout})
+            });
+            let name = format!("describe-lifecycle-hooks/{}.json", group.name);
+            put(&name, json!({"LifecycleHooks": hooks.collect::<Vec<_>>()}));
+        }
+        if let Some(refreshes) = &group.refreshes {
+            let refreshes = refreshes.iter().map(|one| {
+                let desired = one.templates.first().map(|template| json!({"LaunchTemplate": reference(template)}));
+                json!({"Status": one.status, "StatusReason": one.reason, "StartTime": one.started_at, "PercentageComplete": one.percentage, "DesiredConfiguration": desired})
+            });
+            let name = format!("describe-instance-refreshes/{}.json", group.name);
+            put(&name, json!({"InstanceRefreshes": refreshes.collect::<Vec<_>>()}));
+        }
+    }
     let mut templates = Vec::new();
     let mut versions = Vec::new();
     for template in region.launch_templates.iter().flatten() {

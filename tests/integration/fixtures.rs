@@ -235,6 +235,12 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
         Read::DescribeAvailabilityZones => region.availability_zones.clear(),
         Read::DescribeAutoScalingGroups => region.auto_scaling_groups = None,
         Read::DescribeLaunchTemplateVersions => region.launch_templates = None,
+        Read::DescribeInstanceRefreshes => {
+            region.auto_scaling_groups.iter_mut().flatten().for_each(|one| one.refreshes = None);
+        }
+        Read::DescribeLifecycleHooks => {
+            region.auto_scaling_groups.iter_mut().flatten().for_each(|one| one.hooks = None);
+        }
         Read::DescribeImages => region.images.clear(),
         Read::GetInstanceMetadataDefaults => region.metadata_defaults = None,
         Read::DescribeLoadBalancers => region.load_balancing = None,
@@ -244,6 +250,7 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
         Read::DescribeLoadBalancerTags
         | Read::DescribeTargetGroups
         | Read::DescribeListeners
+        | Read::DescribeLoadBalancerAttributes
         | Read::DescribeTargetHealth
         | Read::DescribeInstanceHealth
         | Read::DescribeAccountLimits => {
@@ -289,6 +296,9 @@ fn lose_details(balancing: &mut LoadBalancing, read: Read) {
         Read::DescribeListeners => {
             let others = balancing.load_balancers.iter_mut().filter(|one| one.arn.is_some());
             others.for_each(|one| one.listeners = None);
+        }
+        Read::DescribeLoadBalancerAttributes => {
+            balancing.load_balancers.iter_mut().for_each(|one| one.attributes = None);
         }
         Read::DescribeTargetHealth => balancing.target_groups.iter_mut().for_each(|group| group.targets = None),
         Read::DescribeInstanceHealth => balancing.load_balancers.iter_mut().for_each(|one| one.health = None),

@@ -210,6 +210,10 @@ fn a_scan_asks_for_nothing_outside_its_printed_policy_and_never_writes() {
     let mock = Mock::serve(&world.inventory);
     scan(&mock, &world, &[]);
     used.extend(mock.calls().iter().map(super::mock::Call::name));
+    let world = super::live_scaling::with_waiting_instance();
+    let mock = Mock::serve(&world.inventory);
+    scan(&mock, &world, &[]);
+    used.extend(mock.calls().iter().map(super::mock::Call::name));
     let world = super::live_balancing::with_prefix_list();
     let mock = Mock::serve(&world.inventory);
     scan(&mock, &world, &[]);

@@ -133,6 +133,7 @@ fn details_are_read_of_the_load_balancers_of_the_cluster() {
         ("DescribeTags", 2),
         ("DescribeTargetGroups", 1),
         ("DescribeListeners", 1),
+        ("DescribeLoadBalancerAttributes", 1),
         ("DescribeTargetHealth", 1),
         ("DescribeInstanceHealth", 1),
     ] {
@@ -170,6 +171,25 @@ fn unhealthy_targets_are_found_in_both_versions() {
     // Their Services were not given.
     let expected = ["lb-targets-unhealthy", "lb-targets-unhealthy", "lb-left-behind", "lb-left-behind"];
     assert_eq!(found(&report), expected, "{report:#}");
+}
+
+/// The deletion of a protected load balancer is refused: the plan offers none.
+#[test]
+fn deletion_protection_is_read() {
+    let mut world = with_balancers();
+    let protected = balancing(&mut world).load_balancers.iter_mut().find(|one| one.name.starts_with("a5e4")).unwrap();
+    protected.attributes = Some([("deletion_protection.enabled".to_owned(), "true".to_owned())].into());
+    for target in balancing(&mut world).target_groups.iter_mut().flat_map(|group| &mut group.targets).flatten() {
+        target.state = "unused".to_owned();
+    }
+    let (_, report) = scan(&Mock::serve(&world.inventory), &world, &[]);
+    assert!(report["findings"].to_string().contains("its deletion protection is on"), "{report:#}");
+    let denied = Fault::Error(403, "AccessDenied", "not authorized");
+    let mock = Mock::serve(&world.inventory).fault("elasticloadbalancing:DescribeLoadBalancerAttributes", denied);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!(code, Some(3), "{report:#}");
+    let unread = report["not_audited"].to_string();
+    assert!(unread.contains("lb-left-behind"), "{unread}");
 }
 
 /// The list may end within a page, and tags are asked for in batches of twenty.

@@ -1,8 +1,8 @@
 //! Auto Scaling groups and launch templates of a live account, answered by the mock.
 
 use tagaudit::internals::inventory::{
-    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, Tag, TemplateReference,
-    TemplateVersion,
+    AutoScalingGroup, InstanceRefresh, LaunchSettings, LaunchTemplate, LifecycleHook, MetadataDefaults,
+    MetadataOptions, NetworkLimits, RuleSource, Tag, TemplateReference, TemplateVersion,
 };
 
 use super::live::{rules, scan, world};
@@ -174,4 +174,131 @@ fn a_list_of_templates_that_breaks_off_costs_only_the_rules_on_launches() {
         let entry = unread.iter().find(|one| one["what"] == "ec2:DescribeLaunchTemplateVersions").unwrap();
         assert!(entry["rules"].as_array().unwrap().contains(&"asg-next-instance-untagged".into()), "{entry}");
     }
+}
+
+fn group(world: &mut World) -> &mut AutoScalingGroup {
+    &mut world.inventory.accounts[0].regions[0].auto_scaling_groups.as_mut().unwrap()[0]
+}
+
+/// Under way from version 1 of the template to version 2, which only the refresh names.
+fn refreshing(status: &str) -> World {
+    let mut world = with_group("$Default");
+    template_version(&mut world, 2).instance_tags.clear();
+    let template = TemplateReference { id: Some("lt-0a".to_owned()), name: None, version: Some("2".to_owned()) };
+    group(&mut world).refreshes = Some(vec![InstanceRefresh {
+        status: status.to_owned(),
+        reason: Some("The image does not exist.".to_owned()),
+        started_at: Some("2026-01-01T10:00:00Z".to_owned()),
+        percentage: Some(40),
+        templates: vec![template],
+    }]);
+    world
+}
+
+/// What an instance refresh launches is the next instance too, until it has ended.
+#[test]
+fn an_instance_refresh_launches_from_its_own_template() {
+    for (status, found) in [
+        ("InProgress", "asg-next-instance-untagged"),
+        ("Pending", "asg-next-instance-untagged"),
+        ("Failed", "asg-refresh-failed"),
+    ] {
+        let mut world = refreshing(status);
+        // The group propagates no tag.
+        group(&mut world).launch.as_mut().unwrap().propagated.clear();
+        let mock = Mock::serve(&world.inventory);
+        let (_, report) = scan(&mock, &world, &[]);
+        assert_eq!(scaling_rules(&report), [found], "{report:#}");
+        assert_eq!(mock.count("autoscaling:DescribeInstanceRefreshes"), 1);
+        // The list, and version 2 if the refresh goes on.
+        let calls = if status == "Failed" { 1 } else { 2 };
+        assert_eq!(mock.count("ec2:DescribeLaunchTemplateVersions"), calls, "{status}");
+        let message = report["findings"].to_string();
+        assert_eq!(
+            message.contains("(version 2 of `lt-0a`, which its instance refresh launches)"),
+            calls == 2,
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn an_instance_refresh_that_cannot_be_read_costs_only_its_rules() {
+    let denied = Fault::Error(403, "AccessDenied", "You are not authorized to perform this operation.");
+    for fault in [denied, Fault::WithoutList] {
+        let world = refreshing("Successful");
+        let mock = Mock::serve(&world.inventory).fault("autoscaling:DescribeInstanceRefreshes", fault);
+        let (code, report) = scan(&mock, &world, &[]);
+        assert_eq!((code, scaling_rules(&report)), (Some(3), Vec::new()), "{report:#}");
+        let unread = report["not_audited"].as_array().unwrap();
+        let entry = unread.iter().find(|one| one["what"] == "autoscaling:DescribeInstanceRefreshes").unwrap();
+        assert!(entry["rules"].as_array().unwrap().contains(&"asg-refresh-failed".into()), "{entry}");
+    }
+}
+
+/// A worker that waits for a lifecycle hook.
+pub(crate) fn with_waiting_instance() -> World {
+    let mut world = with_group("$Latest");
+    group(&mut world).hooks = Some(vec![LifecycleHook {
+        name: "ready".to_owned(),
+        transition: "autoscaling:EC2_INSTANCE_LAUNCHING".to_owned(),
+        default_result: Some("ABANDON".to_owned()),
+        heartbeat_timeout: Some(3600),
+    }]);
+    let region = &mut world.inventory.accounts[0].regions[0];
+    let worker = region.instances.iter_mut().find(|one| one.id == "i-0wk0").unwrap();
+    worker.launch_time = Some("2026-01-01T00:00:00Z".to_owned());
+    group(&mut world).waiting.insert("i-0wk0".to_owned(), "Pending:Wait".to_owned());
+    world
+}
+
+/// Hooks are asked for where an instance waits for one.
+#[test]
+fn hooks_are_read_where_an_instance_waits() {
+    let mut world = with_waiting_instance();
+    group(&mut world).waiting.clear();
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &[]);
+    assert_eq!(scaling_rules(&report), Vec::<&str>::new(), "{report:#}");
+    assert_eq!(mock.count("autoscaling:DescribeLifecycleHooks"), 0);
+    let world = with_waiting_instance();
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &[]);
+    assert_eq!(scaling_rules(&report), ["asg-instance-waits"], "{report:#}");
+    assert_eq!(mock.count("autoscaling:DescribeLifecycleHooks"), 1);
+    assert!(report["findings"].to_string().contains("`ready` terminates them after 3600 seconds"), "{report:#}");
+}
+
+/// The quota of rules is asked for where a security group has many.
+#[test]
+fn the_quota_of_rules_is_asked_for_where_a_group_has_many() {
+    let with_rules = |number: u8| {
+        let mut world = with_group("$Latest");
+        let region = &mut world.inventory.accounts[0].regions[0];
+        let nodes = region.instances[0].security_groups[0].clone();
+        let rule = region.security_groups.iter_mut().find(|one| one.id == nodes).unwrap();
+        let permission = rule.ingress.first_mut().unwrap();
+        let range = |part| RuleSource { source: format!("192.0.2.{part}/32"), ..RuleSource::default() };
+        permission.ranges = (0..number).map(range).collect();
+        region.limits = Some(NetworkLimits { rules_per_group: Some(200), ..NetworkLimits::default() });
+        world
+    };
+    let few = with_rules(20);
+    let mock = Mock::serve(&few.inventory);
+    scan(&mock, &few, &[]);
+    assert_eq!(mock.count("servicequotas:GetServiceQuota"), 0);
+    let many = with_rules(58);
+    let mock = Mock::serve(&many.inventory);
+    let (_, report) = scan(&mock, &many, &[]);
+    assert_eq!(mock.count("servicequotas:GetServiceQuota"), 1);
+    assert!(!rules(&report).contains(&"sg-rules-near-limit"), "{report:#}");
+    // The account has no value of its own: the default counts.
+    let mut default = with_rules(58);
+    default.inventory.accounts[0].regions[0].limits = None;
+    let (_, report) = scan(&Mock::serve(&default.inventory), &default, &[]);
+    assert!(rules(&report).contains(&"sg-rules-near-limit"), "{report:#}");
+    let denied = Fault::Error(400, "AccessDeniedException", "not authorized");
+    let mock = Mock::serve(&many.inventory).fault("servicequotas:GetServiceQuota", denied);
+    let (code, report) = scan(&mock, &many, &[]);
+    assert_eq!(code, Some(3), "{report:#}");
 }

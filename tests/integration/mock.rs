@@ -19,6 +19,7 @@ use super::mock_writes::{self, Effect};
 
 /// What the targets of Organizations' JSON protocol begin with.
 const ORGANIZATIONS: &str = "AWSOrganizationsV20161128.";
+const QUOTAS: &str = "ServiceQuotasV20190624.";
 
 /// A call that the mock received.
 #[derive(Debug, Clone)]
@@ -409,8 +410,9 @@ pub(crate) fn refuse<T>(status: u16, code: &str, message: &str) -> Result<T, Ref
 }
 
 fn answer(request: &Request, world: &Mutex<World>) -> Answer {
-    // The JSON protocol of Organizations, or the query protocol of the others.
-    let target = header(&request.headers, "x-amz-target").and_then(|value| value.strip_prefix(ORGANIZATIONS));
+    // The JSON protocol of Organizations and Service Quotas, or the query protocol of the others.
+    let target = header(&request.headers, "x-amz-target");
+    let target = target.and_then(|value| value.strip_prefix(ORGANIZATIONS).or_else(|| value.strip_prefix(QUOTAS)));
     let parameters: BTreeMap<String, String> = if target.is_some() {
         serde_json::from_str(&request.body).unwrap_or_default()
     } else {
@@ -584,7 +586,7 @@ fn signal(client: Option<u32>, name: &str) {
 
 /// The three error shapes: EC2's own, and the query protocol's of IAM and STS.
 fn error_body(service: &str, code: &str, message: &str) -> String {
-    if service == "organizations" {
+    if ["organizations", "servicequotas"].contains(&service) {
         return serde_json::json!({"__type": code, "Message": message}).to_string();
     }
     let (code, message) = (escape(code), escape(message));

@@ -52,8 +52,10 @@ fn operator(managed_by: Option<&str>) -> String {
 }
 
 pub(crate) fn answer(service: &str, action: &str, context: &Context<'_>) -> Result<String, Refusal> {
-    if service == "organizations" {
-        return organizations(action, context);
+    match service {
+        "organizations" => return organizations(action, context),
+        "servicequotas" => return quotas(action, context),
+        _ => {}
     }
     let version = context.parameters.get("Version").map_or("", String::as_str);
     let expected = match service {
@@ -98,6 +100,20 @@ fn organizations(action: &str, context: &Context<'_>) -> Result<String, Refusal>
         return Ok("{}".to_owned());
     }
     Ok(format!("{{\"Accounts\":[{}]{token}}}", page.items.join(",")))
+}
+
+/// Service Quotas: JSON, and nothing but the quota of rules of a security group.
+fn quotas(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
+    context.only(&["ServiceCode", "QuotaCode"])?;
+    let asked = (action, context.parameter("ServiceCode")?, context.parameter("QuotaCode")?);
+    if asked != ("GetServiceQuota", "vpc", "L-0EA8095F") {
+        return refuse(400, "UnknownOperationException", action);
+    }
+    let limits = context.region.and_then(|region| region.limits.as_ref());
+    match limits.and_then(|limits| limits.rules_per_group) {
+        Some(value) => Ok(format!("{{\"Quota\":{{\"QuotaCode\":\"L-0EA8095F\",\"Value\":{value}.0}}}}")),
+        None => refuse(400, "NoSuchResourceException", "The requested quota has no applied value"),
+    }
 }
 
 fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {

@@ -46,6 +46,16 @@ pub(crate) fn balancing(action: &str, version: &str, context: &Context<'_>) -> R
             let listeners = one.listeners.iter().flatten().map(|listener| of_listener(arn, listener)).collect();
             list(action, context, "Listeners", listeners, &["LoadBalancerArn"])
         }
+        ("DescribeLoadBalancerAttributes", false) => {
+            let arn = context.parameter("LoadBalancerArn")?;
+            let Some(one) = of_kind(held, false).find(|one| one.arn.as_deref() == Some(arn)) else {
+                return refuse(400, "LoadBalancerNotFound", &format!("Load balancers '[{arn}]' not found"));
+            };
+            let attributes = one.attributes.iter().flatten();
+            let attributes: Vec<String> =
+                attributes.map(|(key, value)| element("Key", key) + &element("Value", value)).collect();
+            only_list(action, context, "Attributes", &attributes, &["LoadBalancerArn"])
+        }
         ("DescribeTargetHealth", false) => {
             let arn = context.parameter("TargetGroupArn")?;
             let Some(group) = held.target_groups.iter().find(|group| group.arn == arn) else {

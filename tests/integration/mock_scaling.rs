@@ -13,11 +13,13 @@ use super::mock_writes::Effect;
 
 /// Amazon EC2 Auto Scaling: the groups of a region.
 pub(crate) fn autoscaling(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
-    if action != "DescribeAutoScalingGroups" {
-        return refuse(400, "InvalidAction", action);
+    let groups = context.region.and_then(|region| region.auto_scaling_groups.as_deref()).unwrap_or_default();
+    match action {
+        "DescribeAutoScalingGroups" => {}
+        "DescribeInstanceRefreshes" | "DescribeLifecycleHooks" => return of_group(action, groups, context),
+        _ => return refuse(400, "InvalidAction", action),
     }
     context.only(&["MaxRecords", "NextToken"])?;
-    let groups = context.region.and_then(|region| region.auto_scaling_groups.as_deref()).unwrap_or_default();
     let Page { items, token } =
         context.paged(groups.iter().map(group).collect(), "MaxRecords", "NextToken", (1, 100))?;
     if matches!(context.fault, Some(Fault::WithoutList)) {
@@ -27,6 +29,40 @@ pub(crate) fn autoscaling(action: &str, context: &Context<'_>) -> Result<String,
     Ok(envelope("autoscaling", action, &body))
 }
 
+/// What is asked of one group.
+fn of_group(action: &str, groups: &[AutoScalingGroup], context: &Context<'_>) -> Result<String, Refusal> {
+    context.only(&["AutoScalingGroupName", "MaxRecords"])?;
+    let name = context.parameter("AutoScalingGroupName")?;
+    let Some(group) = groups.iter().find(|group| group.name == name) else {
+        return refuse(400, "ValidationError", "AutoScalingGroup name not found - null");
+    };
+    if matches!(context.fault, Some(Fault::WithoutList)) {
+        return Ok(envelope("autoscaling", action, ""));
+    }
+    let (list, all): (&str, Vec<String>) = if action == "DescribeLifecycleHooks" {
+        let hooks = group.hooks.iter().flatten().map(|hook| {
+            element("LifecycleHookName", &hook.name)
+                + &element("LifecycleTransition", &hook.transition)
+                + &optional("DefaultResult", hook.default_result.as_deref())
+                + &optional("HeartbeatTimeout", hook.heartbeat_timeout.map(|time| time.to_string()).as_deref())
+        });
+        ("LifecycleHooks", hooks.collect())
+    } else {
+        let refreshes = group.refreshes.iter().flatten().map(|one| {
+            let template =
+                one.templates.first().map(|one| format!("<LaunchTemplate>{}</LaunchTemplate>", reference(one)));
+            let desired = template.map(|one| format!("<DesiredConfiguration>{one}</DesiredConfiguration>"));
+            element("Status", &one.status)
+                + &optional("StatusReason", one.reason.as_deref())
+                + &optional("StartTime", one.started_at.as_deref())
+                + &optional("PercentageComplete", one.percentage.map(|part| part.to_string()).as_deref())
+                + &desired.unwrap_or_default()
+        });
+        ("InstanceRefreshes", refreshes.collect())
+    };
+    Ok(envelope("autoscaling", action, &members(list, &all)))
+}
+
 fn group(group: &AutoScalingGroup) -> String {
     let launch = group.launch.clone().unwrap_or_default();
     let tag = |tag: &tagaudit::internals::inventory::Tag| {
@@ -34,7 +70,9 @@ fn group(group: &AutoScalingGroup) -> String {
         element("Key", &tag.key) + &element("Value", &tag.value) + &element("PropagateAtLaunch", &propagates)
     };
     let tags: Vec<String> = group.tags.iter().map(tag).collect();
-    let instances: Vec<String> = group.instances.iter().map(|id| element("InstanceId", id)).collect();
+    let state = |id: &String| group.waiting.get(id).map_or("InService", String::as_str).to_owned();
+    let instance = |id: &String| element("InstanceId", id) + &element("LifecycleState", &state(id));
+    let instances: Vec<String> = group.instances.iter().map(instance).collect();
     let zones: Vec<String> = launch.zones.clone();
     let suspended: Vec<String> = launch.suspended.iter().map(|name| element("ProcessName", name)).collect();
     let launches = match launch.templates.as_slice() {

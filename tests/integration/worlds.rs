@@ -155,6 +155,9 @@ fn groups_of(region: &Region, account_id: &str) -> (Vec<AutoScalingGroup>, Vec<L
                 ..LaunchSettings::default()
             }),
             tags,
+            hooks: Some(Vec::new()),
+            refreshes: Some(Vec::new()),
+            ..AutoScalingGroup::default()
         });
         templates.push(LaunchTemplate {
             id: template,

@@ -195,6 +195,16 @@ pub struct ElasticIp {
     pub tags: Vec<Tag>,
 }
 
+/// Code of the quota of inbound rules of a security group.
+/// Source: Amazon VPC User Guide, Amazon VPC quotas.
+pub(crate) const RULES_PER_GROUP: &str = "L-0EA8095F";
+
+/// Value of a quota, which Service Quotas writes as a floating-point number; `None` for a negative one.
+pub(crate) fn quota(value: f64) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a quota is a small whole number")]
+    (value >= 0.0).then_some(value as u64)
+}
+
 /// Limits of EC2 and of VPC for the account, in a region. A missing one was not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,5 +1,7 @@
 //! Auto Scaling groups, launch templates and account defaults: the source of the next instance.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::MetadataOptions;
@@ -24,6 +26,94 @@ pub struct AutoScalingGroup {
     /// The rest of the answer; absent in recordings of versions that did not read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch: Option<LaunchSettings>,
+    /// States of the instances that a lifecycle hook holds (`Pending:Wait`, `Terminating:Wait` and those of warm pools), by
+    /// id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub waiting: BTreeMap<String, String>,
+    /// Lifecycle hooks, sorted by name; absent if they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<Vec<LifecycleHook>>,
+    /// The latest instance refresh, or none; absent if it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refreshes: Option<Vec<InstanceRefresh>>,
+}
+
+impl AutoScalingGroup {
+    /// The launch templates that it names, then those that an instance refresh launches from now. The group itself names
+    /// them only when the refresh has succeeded.
+    /// Source: Amazon EC2 Auto Scaling API Reference, `StartInstanceRefresh`, `DesiredConfiguration`.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &TemplateReference> {
+        self.launch.iter().flat_map(|launch| &launch.templates).chain(self.refreshed_templates())
+    }
+
+    /// The launch templates that an instance refresh launches from, and that the group does not name.
+    pub(crate) fn refreshed_templates(&self) -> impl Iterator<Item = &TemplateReference> {
+        let own = self.launch.iter().flat_map(|launch| &launch.templates);
+        let own: Vec<&TemplateReference> = own.collect();
+        let active = self.refreshes.iter().flatten().filter(|one| one.is_active());
+        active.flat_map(|one| &one.templates).filter(move |one| !own.contains(one))
+    }
+
+    /// The instance refresh that goes on.
+    pub(crate) fn active_refresh(&self) -> Option<&InstanceRefresh> {
+        self.refreshes.iter().flatten().find(|one| one.is_active())
+    }
+}
+
+/// A lifecycle hook of a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LifecycleHook {
+    pub name: String,
+    /// `autoscaling:EC2_INSTANCE_LAUNCHING` or `autoscaling:EC2_INSTANCE_TERMINATING`.
+    pub transition: String,
+    /// `ABANDON` or `CONTINUE`: the result if nothing completes the action in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_result: Option<String>,
+    /// Time in which the action is to be completed, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat_timeout: Option<u32>,
+}
+
+impl LifecycleHook {
+    /// True for a hook that holds instances before they are terminated.
+    pub(crate) fn is_of_termination(&self) -> bool {
+        self.transition == "autoscaling:EC2_INSTANCE_TERMINATING"
+    }
+}
+
+/// An instance refresh of a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstanceRefresh {
+    /// `Pending`, `InProgress`, `Successful`, `Failed`, `Cancelling`, `Cancelled`, `Baking` or one of the rollback.
+    pub status: String,
+    /// Text of AWS about the status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Start, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
+    /// Replaced instances, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percentage: Option<u32>,
+    /// Launch templates of its desired configuration; empty if it launches from those of the group.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub templates: Vec<TemplateReference>,
+}
+
+impl InstanceRefresh {
+    /// True while it may launch instances. A rollback launches from the templates of the group.
+    /// Source: Amazon EC2 Auto Scaling API Reference, `InstanceRefresh`, `Status`.
+    pub(crate) fn is_active(&self) -> bool {
+        matches!(self.status.as_str(), "Pending" | "InProgress" | "Baking")
+    }
+}
+
+/// True for a state in which an instance waits for a lifecycle hook.
+/// Source: Amazon EC2 Auto Scaling User Guide, "Amazon EC2 Auto Scaling instance lifecycle".
+pub(crate) fn is_waiting(state: &str) -> bool {
+    state.ends_with(":Wait")
 }
 
 /// Settings for new instances of a group.

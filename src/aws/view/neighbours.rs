@@ -186,7 +186,7 @@ fn launches_for(group: &AutoScalingGroup, region: &Region, cluster: &str) -> boo
     let mut owned = subnets
         .filter(|subnet| tags::has_cluster_tag_owned(&subnet.tags, cluster) && is_named_alone(&subnet.tags, cluster));
     let held = region.launch_templates.as_deref().unwrap_or_default();
-    let templates = launch.templates.iter().filter_map(|reference| find_template(held, reference));
+    let templates = group.templates().filter_map(|reference| find_template(held, reference));
     let versions = templates.flat_map(|template| &template.versions);
     let mut groups = versions.flat_map(|version| version.security_groups.iter().flatten());
     // An untagged instance may be a node whose user data has not run.

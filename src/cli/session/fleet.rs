@@ -20,7 +20,7 @@ use crate::membership::NodesPlace;
 use crate::nodes::KubernetesNode;
 use crate::policy;
 #[cfg(feature = "aws")]
-use crate::provider::aws::ClusterScope;
+use crate::provider::aws::{Asked, ClusterScope};
 use crate::report::NotAudited;
 use crate::target::Target;
 use crate::text;
@@ -176,6 +176,7 @@ impl Fleet {
             fleet: evidence().filter_map(|evidence| evidence.nodes.as_deref()).collect(),
             controller_roles,
             service_account_roles: roles.into_iter().collect(),
+            asked: evidence().map(Asked::of).fold(Asked::default(), Asked::or),
         }
     }
 

@@ -182,6 +182,7 @@ pub(in crate::cli) fn request<'a>(
             fleet: Vec::new(),
             controller_roles: &scope.baselines.controller_roles,
             service_account_roles: scope.kubernetes.web_identities().into_iter().map(|one| one.role_arn).collect(),
+            asked: aws::Asked::of(&scope.kubernetes),
         }),
         progress: display(terminal),
         verbose: terminal.verbose,

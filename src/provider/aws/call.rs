@@ -340,6 +340,24 @@ pub(super) fn page<R, T>(
     Ok(Page { items, next: next.filter(|token| !token.is_empty()) })
 }
 
+/// Keeps the items of an answer about a resource, or the gap that its failure leaves. A resource that was deleted since it was
+/// listed, as some codes state, is left unread.
+pub(super) fn keep<T>(
+    answer: Result<Page<T>, CallError>,
+    place: &mut Option<Vec<T>>,
+    deleted: &[&str],
+    (read, region, resource): (Read, &str, &str),
+) -> Option<Gap> {
+    match answer {
+        Ok(page) => {
+            *place = Some(page.items);
+            None
+        }
+        Err(error) if deleted.contains(&error.code.as_str()) => None,
+        Err(error) => Some(error.gap(read, region, Some(resource))),
+    }
+}
+
 /// Checks a page of IAM: `IsTruncated` without a `Marker` is not the end of a list.
 pub(super) fn marked<T>(items: Vec<T>, is_truncated: bool, marker: Option<String>) -> Result<Page<T>, CallError> {
     let marker = marker.filter(|marker| !marker.is_empty());

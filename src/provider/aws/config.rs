@@ -18,7 +18,7 @@ use url::Url;
 use crate::target;
 
 use super::profile::Chosen;
-use super::strict::Strict;
+use super::strict::{Bounded, Strict};
 use super::{Error, Request};
 use crate::provider::error::{check_endpoint, malformed_endpoint};
 
@@ -77,15 +77,10 @@ pub(super) fn validate_environment(request: &Request<'_>) -> Result<(), Error> {
     {
         return Err(Error::usage(format!("AWS_RETRY_MODE is `{value}`, neither `standard` nor `adaptive`")));
     }
-    for name in [
-        "AWS_ENDPOINT_URL",
-        "AWS_ENDPOINT_URL_AUTO_SCALING",
-        "AWS_ENDPOINT_URL_EC2",
-        "AWS_ENDPOINT_URL_IAM",
-        "AWS_ENDPOINT_URL_STS",
-    ] {
-        if let Some(value) = variable(name) {
-            check_endpoint(name, &value, request.insecure_endpoint)?;
+    let of_services = SERVICES.iter().map(|service| endpoint_variable(service));
+    for name in std::iter::once("AWS_ENDPOINT_URL".to_owned()).chain(of_services) {
+        if let Some(value) = variable(&name) {
+            check_endpoint(&name, &value, request.insecure_endpoint)?;
         }
     }
     // The SDK only logs a malformed `endpoint_url` of the configuration and goes to the real AWS.
@@ -119,7 +114,25 @@ fn check_region(region: &str) -> Result<(), Error> {
 }
 
 /// Services that are called, by the tool or for its credentials, with the ids under which a `[services]` section names them.
-const SERVICES: [&str; 8] = ["Auto Scaling", "EC2", "IAM", "Organizations", "Signin", "SSO", "SSO OIDC", "STS"];
+const SERVICES: [&str; 11] = [
+    "Auto Scaling",
+    "EC2",
+    "Elastic Load Balancing",
+    "Elastic Load Balancing v2",
+    "IAM",
+    "Organizations",
+    "Service Quotas",
+    "Signin",
+    "SSO",
+    "SSO OIDC",
+    "STS",
+];
+
+/// The environment variable of the endpoint of a service.
+/// Source: AWS SDKs and Tools Reference Guide, "Service-specific endpoints".
+fn endpoint_variable(service: &str) -> String {
+    format!("AWS_ENDPOINT_URL_{}", service.to_uppercase().replace(' ', "_"))
+}
 
 /// Endpoint that the environment or a `[services]` section of the profile gives to one service; the clients resolve it
 /// in the same way.
@@ -355,8 +368,18 @@ impl Session {
     pub(super) fn organizations(&self) -> aws_sdk_organizations::Client {
         let config = aws_sdk_organizations::config::Builder::from(&self.config)
             .retry_partition(self.retry_partition("organizations"))
+            .interceptor(Bounded)
             .build();
         aws_sdk_organizations::Client::from_conf(config)
+    }
+
+    pub(super) fn quotas(&self, region: &str) -> aws_sdk_servicequotas::Client {
+        let config = aws_sdk_servicequotas::config::Builder::from(&self.config)
+            .region(Region::new(region.to_owned()))
+            .retry_partition(self.retry_partition(region))
+            .interceptor(Bounded)
+            .build();
+        aws_sdk_servicequotas::Client::from_conf(config)
     }
 
     pub(super) fn sts(&self) -> aws_sdk_sts::Client {
@@ -383,6 +406,14 @@ mod tests {
             assert!(check_endpoint("--endpoint-url", bad, false).is_err(), "{bad}");
         }
         assert!(check_endpoint("--endpoint-url", "http://10.0.0.1", true).is_ok());
+    }
+
+    #[test]
+    fn each_service_has_its_variable() {
+        let names: Vec<String> = ["EC2", "Elastic Load Balancing v2", "SSO OIDC"].map(endpoint_variable).into();
+        let expected =
+            ["AWS_ENDPOINT_URL_EC2", "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2", "AWS_ENDPOINT_URL_SSO_OIDC"];
+        assert_eq!(names, expected);
     }
 
     #[test]

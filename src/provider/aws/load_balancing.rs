@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use crate::aws::{ElasticIp, LoadBalancerKind, LoadBalancing, NetworkLimits, Region};
 use crate::inventory::{Gap, Read, Tag};
 
-use super::call::{CallError, Caller, page};
+use super::call::{CallError, Caller, keep, page};
 
 mod convert;
 pub(super) mod single;
@@ -197,7 +197,7 @@ pub(super) struct Wanted {
     pub(super) target_groups: BTreeSet<String>,
 }
 
-/// Reads health and listeners of the wanted load balancers. What was deleted since it was listed is left unread.
+/// Reads health, listeners and attributes of the wanted load balancers. What was deleted since it was listed is left unread.
 pub(super) async fn read_details(
     clients: &Clients,
     region: &str,
@@ -214,32 +214,38 @@ pub(super) async fn read_details(
                 let request = || clients.classic.describe_instance_health().load_balancer_name(&name).send();
                 let answer = caller.call(Read::DescribeInstanceHealth.action(), region, request).await;
                 let states = answer.and_then(|output| page(output.instance_states, None, convert::instance_state));
-                keep(states.map(|page| page.items), &mut one.health, Read::DescribeInstanceHealth, region, &name)
+                keep(states, &mut one.health, &GONE, (Read::DescribeInstanceHealth, region, &name))
+                    .into_iter()
+                    .collect()
             }
             Some(arn) if wanted.balancers.contains(arn) => {
                 let arn = arn.clone();
-                let (listeners, gap) = caller
-                    .pages(
-                        Read::DescribeListeners,
-                        region,
-                        Some(&arn),
-                        |marker| {
-                            let request = clients.current.describe_listeners().load_balancer_arn(&arn);
-                            request.page_size(PAGE).set_marker(marker).send()
-                        },
-                        |output| page(output.listeners, output.next_marker, convert::listener),
-                    )
-                    .await;
-                match gap {
-                    Some(gap) if GONE.contains(&gap.reason.as_str()) => None,
-                    Some(gap) => Some(gap),
-                    None => {
-                        one.listeners = Some(listeners);
-                        None
-                    }
+                let listeners = caller.pages(
+                    Read::DescribeListeners,
+                    region,
+                    Some(&arn),
+                    |marker| {
+                        let request = clients.current.describe_listeners().load_balancer_arn(&arn);
+                        request.page_size(PAGE).set_marker(marker).send()
+                    },
+                    |output| page(output.listeners, output.next_marker, convert::listener),
+                );
+                let request = || clients.current.describe_load_balancer_attributes().load_balancer_arn(&arn).send();
+                let attributes = caller.call(Read::DescribeLoadBalancerAttributes.action(), region, request);
+                let ((listeners, gap), attributes) = tokio::join!(listeners, attributes);
+                let mut held = None;
+                let attributes =
+                    attributes.and_then(|output| page(output.attributes, None, convert::balancer_attribute));
+                let read = (Read::DescribeLoadBalancerAttributes, region, arn.as_str());
+                let of_attributes = keep(attributes, &mut held, &GONE, read);
+                one.attributes = held.map(|pairs| pairs.into_iter().collect());
+                if gap.is_none() {
+                    one.listeners = Some(listeners);
                 }
+                let gap = gap.filter(|gap| !GONE.contains(&gap.reason.as_str()));
+                gap.into_iter().chain(of_attributes).collect()
             }
-            _ => None,
+            _ => Vec::new(),
         }
     });
     let of_groups =
@@ -248,28 +254,10 @@ pub(super) async fn read_details(
             let answer = caller.call(Read::DescribeTargetHealth.action(), region, request).await;
             let targets = answer.and_then(|output| page(output.target_health_descriptions, None, convert::target));
             let arn = group.arn.clone();
-            keep(targets.map(|page| page.items), &mut group.targets, Read::DescribeTargetHealth, region, &arn)
+            keep(targets, &mut group.targets, &GONE, (Read::DescribeTargetHealth, region, &arn))
         });
     let (of_balancers, of_groups) = tokio::join!(join_all(of_balancers), join_all(of_groups));
-    of_balancers.into_iter().chain(of_groups).flatten().collect()
-}
-
-/// Keeps an answer, or the gap that its failure leaves.
-fn keep<T>(
-    answer: Result<Vec<T>, CallError>,
-    place: &mut Option<Vec<T>>,
-    read: Read,
-    region: &str,
-    resource: &str,
-) -> Option<Gap> {
-    match answer {
-        Ok(items) => {
-            *place = Some(items);
-            None
-        }
-        Err(error) if is_gone(&error) => None,
-        Err(error) => Some(error.gap(read, region, Some(resource))),
-    }
+    of_balancers.into_iter().flatten().chain(of_groups.into_iter().flatten()).collect()
 }
 
 /// Reads the Elastic IP addresses of a region, and the limits of EC2.

@@ -6,16 +6,18 @@ use aws_sdk_autoscaling::Client;
 use aws_sdk_autoscaling::types;
 use aws_sdk_ec2::Client as Ec2;
 use aws_sdk_ec2::types as ec2_types;
+use aws_smithy_types::date_time::Format;
 use futures_util::future::join_all;
 
 use crate::aws::{
-    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, NotInherited,
-    TemplateReference, TemplateVersion, attached, template_groups, template_image, template_tags,
+    AutoScalingGroup, InstanceRefresh, LaunchSettings, LaunchTemplate, LifecycleHook, MetadataDefaults,
+    MetadataOptions, NotInherited, Region, TemplateReference, TemplateVersion, attached, is_waiting, template_groups,
+    template_image, template_tags,
 };
 use crate::inventory::{Gap, Read, Tag};
 use crate::tags::TagSpecification;
 
-use super::call::{CallError, Caller, page};
+use super::call::{CallError, Caller, keep, page};
 
 /// Page size: the most that Amazon EC2 Auto Scaling returns.
 const PAGE: i32 = 100;
@@ -207,24 +209,24 @@ fn group(raw: types::AutoScalingGroup) -> Option<AutoScalingGroup> {
     let tags = raw.tags.unwrap_or_default();
     let propagated = tags.iter().filter(|tag| tag.propagate_at_launch == Some(true));
     let propagated = propagated.filter_map(|tag| tag.key.clone()).collect();
-    let mixed = raw.mixed_instances_policy.and_then(|policy| policy.launch_template);
-    let (base, overrides) = match mixed {
-        Some(mixed) => (mixed.launch_template_specification, mixed.overrides.unwrap_or_default()),
-        None => (raw.launch_template, Vec::new()),
-    };
-    let overrides = overrides.into_iter().filter_map(|one| one.launch_template_specification);
     let subnets = raw.vpc_zone_identifier.unwrap_or_default();
     let sources = raw.traffic_sources.unwrap_or_default().into_iter();
     let sources = sources.filter_map(|source| Some((source.identifier?, source.r#type)));
     let (target_groups, load_balancers) =
         attached(raw.target_group_arns.unwrap_or_default(), raw.load_balancer_names.unwrap_or_default(), sources);
     let suspended = raw.suspended_processes.unwrap_or_default().into_iter();
+    let instances = raw.instances.unwrap_or_default();
+    let states = instances.iter().filter_map(|one| {
+        let state = one.lifecycle_state.as_ref()?.as_str();
+        Some((one.instance_id.clone()?, state.to_owned()))
+    });
     Some(AutoScalingGroup {
+        waiting: states.filter(|(_, state)| is_waiting(state)).collect(),
         name: raw.auto_scaling_group_name?,
         arn: raw.auto_scaling_group_arn?,
         min_size: size(raw.min_size)?,
         max_size: size(raw.max_size)?,
-        instances: raw.instances.unwrap_or_default().into_iter().filter_map(|one| one.instance_id).collect(),
+        instances: instances.into_iter().filter_map(|one| one.instance_id).collect(),
         tags: tags
             .into_iter()
             .map(|tag| Tag { key: tag.key.unwrap_or_default(), value: tag.value.unwrap_or_default() })
@@ -233,12 +235,91 @@ fn group(raw: types::AutoScalingGroup) -> Option<AutoScalingGroup> {
             propagated,
             subnets: subnets.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect(),
             zones: raw.availability_zones.unwrap_or_default(),
-            templates: base.into_iter().chain(overrides).map(reference).collect(),
+            templates: references(raw.launch_template, raw.mixed_instances_policy),
             target_groups,
             load_balancers,
             is_being_deleted: raw.status.is_some(),
             suspended: suspended.filter_map(|process| process.process_name).collect(),
         }),
+        ..AutoScalingGroup::default()
+    })
+}
+
+/// The launch templates of a group or of a desired configuration: those of a mixed instances policy, or its only one.
+fn references(
+    own: Option<types::LaunchTemplateSpecification>,
+    mixed: Option<types::MixedInstancesPolicy>,
+) -> Vec<TemplateReference> {
+    let (base, overrides) = match mixed.and_then(|policy| policy.launch_template) {
+        Some(mixed) => (mixed.launch_template_specification, mixed.overrides.unwrap_or_default()),
+        None => (own, Vec::new()),
+    };
+    let overrides = overrides.into_iter().filter_map(|one| one.launch_template_specification);
+    base.into_iter().chain(overrides).map(reference).collect()
+}
+
+/// Reads the latest instance refresh of each named group.
+pub(super) async fn read_refreshes(
+    client: &Client,
+    region: &str,
+    groups: &mut Option<Vec<AutoScalingGroup>>,
+    wanted: &BTreeSet<String>,
+    caller: &Caller,
+) -> Vec<Gap> {
+    let groups = groups.iter_mut().flatten().filter(|group| wanted.contains(&group.name));
+    let reads = groups.map(|group| async move {
+        // They are sorted by creation, the latest first.
+        let request =
+            || client.describe_instance_refreshes().auto_scaling_group_name(&group.name).max_records(1).send();
+        let answer = caller.call(Read::DescribeInstanceRefreshes.action(), region, request).await;
+        let refreshes = answer.and_then(|output| page(output.instance_refreshes, None, refresh));
+        keep(refreshes, &mut group.refreshes, &[], (Read::DescribeInstanceRefreshes, region, &group.name))
+    });
+    join_all(reads).await.into_iter().flatten().collect()
+}
+
+/// Names of the groups whose lifecycle hooks matter: all of these, or those with an instance that waits for one.
+pub(super) fn wants_hooks(region: &Region, groups: &BTreeSet<String>, all: bool) -> BTreeSet<String> {
+    let held = region.auto_scaling_groups.iter().flatten().filter(|group| groups.contains(&group.name));
+    held.filter(|group| all || !group.waiting.is_empty()).map(|group| group.name.clone()).collect()
+}
+
+/// Reads the lifecycle hooks of each named group.
+pub(super) async fn read_hooks(
+    client: &Client,
+    region: &str,
+    groups: &mut Option<Vec<AutoScalingGroup>>,
+    wanted: &BTreeSet<String>,
+    caller: &Caller,
+) -> Vec<Gap> {
+    let groups = groups.iter_mut().flatten().filter(|group| wanted.contains(&group.name));
+    let reads = groups.map(|group| async move {
+        let request = || client.describe_lifecycle_hooks().auto_scaling_group_name(&group.name).send();
+        let answer = caller.call(Read::DescribeLifecycleHooks.action(), region, request).await;
+        let hooks = answer.and_then(|output| page(output.lifecycle_hooks, None, hook));
+        keep(hooks, &mut group.hooks, &[], (Read::DescribeLifecycleHooks, region, &group.name))
+    });
+    join_all(reads).await.into_iter().flatten().collect()
+}
+
+fn hook(raw: types::LifecycleHook) -> Option<LifecycleHook> {
+    Some(LifecycleHook {
+        name: raw.lifecycle_hook_name?,
+        transition: raw.lifecycle_transition?,
+        default_result: raw.default_result,
+        heartbeat_timeout: raw.heartbeat_timeout.and_then(|seconds| u32::try_from(seconds).ok()),
+    })
+}
+
+fn refresh(raw: types::InstanceRefresh) -> Option<InstanceRefresh> {
+    let (own, mixed) =
+        raw.desired_configuration.map(|one| (one.launch_template, one.mixed_instances_policy)).unwrap_or_default();
+    Some(InstanceRefresh {
+        status: raw.status?.as_str().to_owned(),
+        reason: raw.status_reason,
+        started_at: raw.start_time.and_then(|time| time.fmt(Format::DateTime).ok()),
+        percentage: raw.percentage_complete.and_then(|value| u32::try_from(value).ok()),
+        templates: references(own, mixed),
     })
 }
 

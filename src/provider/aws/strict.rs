@@ -23,9 +23,13 @@ pub(super) struct Untrusted {
     problem: &'static str,
 }
 
-/// Checks the raw body of every successful response.
+/// Checks the raw body of every successful response of the services that answer in XML.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Strict;
+
+/// Limits the body of an answer in JSON, which cannot be parsed if it was cut off.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounded;
 
 /// Element that holds the list of each operation: an answer without it means "unknown", not "none".
 /// Two versions of Elastic Load Balancing have an operation of the same name.
@@ -40,8 +44,11 @@ const LISTS: &[(&str, &str)] = &[
     ("DescribeImages", "imagesSet"),
     ("DescribeInstances", "reservationSet"),
     ("DescribeInstanceHealth", "InstanceStates"),
+    ("DescribeInstanceRefreshes", "InstanceRefreshes"),
     ("DescribeLaunchTemplateVersions", "launchTemplateVersionSet"),
+    ("DescribeLifecycleHooks", "LifecycleHooks"),
     ("DescribeListeners", "Listeners"),
+    ("DescribeLoadBalancerAttributes", "Attributes"),
     ("DescribeLoadBalancers", "LoadBalancerDescriptions"),
     ("DescribeLoadBalancers", "LoadBalancers"),
     ("DescribeManagedPrefixLists", "prefixListSet"),
@@ -80,8 +87,7 @@ impl Intercept for Strict {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let body = std::mem::replace(context.response_mut().body_mut(), SdkBody::taken());
-        *context.response_mut().body_mut() = SdkBody::from_body_1_x(Limited::new(body, MAX_BODY_BYTES));
+        limit(context);
         Ok(())
     }
 
@@ -101,6 +107,28 @@ impl Intercept for Strict {
         };
         check(operation, body).map_err(Into::into)
     }
+}
+
+#[aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint]
+impl Intercept for Bounded {
+    fn name(&self) -> &'static str {
+        "TagauditBounded"
+    }
+
+    fn modify_before_deserialization(
+        &self,
+        context: &mut BeforeDeserializationInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        limit(context);
+        Ok(())
+    }
+}
+
+fn limit(context: &mut BeforeDeserializationInterceptorContextMut<'_>) {
+    let body = std::mem::replace(context.response_mut().body_mut(), SdkBody::taken());
+    *context.response_mut().body_mut() = SdkBody::from_body_1_x(Limited::new(body, MAX_BODY_BYTES));
 }
 
 fn check(operation: &str, body: &[u8]) -> Result<(), Untrusted> {

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::aws::{
-    ElasticIp, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, NetworkLimits, PrefixList, Region, TargetGroup,
-    TargetHealth,
+    ElasticIp, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, NetworkLimits, PrefixList, RULES_PER_GROUP,
+    Region, TargetGroup, TargetHealth, quota,
 };
 use crate::inventory::{REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Tag};
 
@@ -34,10 +34,6 @@ const PREFIX_LISTS: &str = "describe-managed-prefix-lists.json";
 const CLASSIC_HEALTH: &str = "elb-describe-instance-health";
 const HEALTH: &str = "elbv2-describe-target-health";
 const BALANCER_ATTRIBUTES: &str = "elbv2-describe-load-balancer-attributes";
-
-/// Quota of inbound rules of a security group.
-/// Source: Amazon VPC User Guide, Amazon VPC quotas.
-const RULES_PER_GROUP: &str = "L-0EA8095F";
 
 macro_rules! shapes {
     ($($name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? })*) => {$(
@@ -445,7 +441,6 @@ fn network_limits(attributes: Option<AccountAttributes>, quotas: Option<Quotas>)
     NetworkLimits {
         elastic_ips: attribute("vpc-max-elastic-ips"),
         groups_per_interface: attribute("vpc-max-security-groups-per-interface"),
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a quota is a small whole number")]
-        rules_per_group: rules.filter(|value| *value >= 0.0).map(|value| value as u64),
+        rules_per_group: rules.and_then(quota),
     }
 }

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use crate::aws::{
-    AutoScalingGroup, LaunchSettings, LaunchTemplate, MetadataDefaults, MetadataOptions, NotInherited, Region,
-    TemplateReference, TemplateVersion, attached, template_groups, template_image, template_tags,
+    AutoScalingGroup, InstanceRefresh, LaunchSettings, LaunchTemplate, LifecycleHook, MetadataDefaults,
+    MetadataOptions, NotInherited, Region, TemplateReference, TemplateVersion, attached, is_waiting, template_groups,
+    template_image, template_tags,
 };
 use crate::inventory::{REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Tag};
 use crate::tags::TagSpecification;
 
 use super::convert::{managed_by, metadata_options, tags};
 use super::shapes::{
-    AccountDefaults, AutoScalingGroups, LaunchTemplateVersions, LaunchTemplates, Pages, RawAccountLevel,
-    RawScalingGroup, RawTemplateData, RawTemplateReference,
+    AccountDefaults, AutoScalingGroups, InstanceRefreshes, LaunchTemplateVersions, LaunchTemplates, LifecycleHooks,
+    Pages, RawAccountLevel, RawInstanceRefresh, RawLifecycleHook, RawMixedPolicy, RawScalingGroup, RawTemplateData,
+    RawTemplateReference,
 };
 use super::{Files, FolderError};
 
@@ -22,6 +24,10 @@ pub(super) const GROUPS: &str = "describe-auto-scaling-groups.json";
 pub(super) const TEMPLATES: &str = "describe-launch-templates.json";
 /// Output of `aws ec2 describe-launch-template-versions --versions '$Latest' '$Default'`, or of all versions.
 pub(super) const VERSIONS: &str = "describe-launch-template-versions.json";
+/// Folders of the outputs of `aws autoscaling describe-lifecycle-hooks` and `describe-instance-refreshes`: a file for each
+/// group, by its name. The first output does not name its subject if it is empty.
+const HOOKS: &str = "describe-lifecycle-hooks";
+const REFRESHES: &str = "describe-instance-refreshes";
 /// Output of `aws ec2 get-instance-metadata-defaults`.
 pub(super) const DEFAULTS: &str = "get-instance-metadata-defaults.json";
 
@@ -30,6 +36,13 @@ pub(super) fn read(files: &mut Files<'_>, region: &mut Region) -> Result<(), Fol
     let groups: Option<AutoScalingGroups> = files.optional(GROUPS)?;
     if let Some(groups) = groups {
         region.auto_scaling_groups = complete(files, GROUPS, groups, group);
+    }
+    for group in region.auto_scaling_groups.iter_mut().flatten() {
+        let hooks: Option<LifecycleHooks> = of_group(files, HOOKS, &group.name)?;
+        group.hooks = hooks.map(|answer| answer.lifecycle_hooks.into_iter().map(hook).collect());
+        let refreshes: Option<InstanceRefreshes> = of_group(files, REFRESHES, &group.name)?;
+        // The latest one comes first.
+        group.refreshes = refreshes.map(|answer| answer.instance_refreshes.into_iter().take(1).map(refresh).collect());
     }
     let templates: Option<LaunchTemplates> = files.optional(TEMPLATES)?;
     let versions: Option<LaunchTemplateVersions> = files.optional(VERSIONS)?;
@@ -66,6 +79,47 @@ pub(super) fn read(files: &mut Files<'_>, region: &mut Region) -> Result<(), Fol
     let defaults: Option<AccountDefaults> = files.optional(DEFAULTS)?;
     region.metadata_defaults = defaults.map(|defaults| metadata_defaults(defaults.account_level));
     Ok(())
+}
+
+/// The output about one group. Its name may have characters that a file name cannot have.
+fn of_group<T: serde::de::DeserializeOwned>(
+    files: &Files<'_>,
+    folder: &str,
+    name: &str,
+) -> Result<Option<T>, FolderError> {
+    let is_name = !name.starts_with('.') && name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    if is_name { files.optional(&format!("{folder}/{name}.json")) } else { Ok(None) }
+}
+
+fn hook(raw: RawLifecycleHook) -> LifecycleHook {
+    LifecycleHook {
+        name: raw.lifecycle_hook_name,
+        transition: raw.lifecycle_transition,
+        default_result: raw.default_result,
+        heartbeat_timeout: raw.heartbeat_timeout,
+    }
+}
+
+fn refresh(raw: RawInstanceRefresh) -> InstanceRefresh {
+    let (own, mixed) =
+        raw.desired_configuration.map(|one| (one.launch_template, one.mixed_instances_policy)).unwrap_or_default();
+    InstanceRefresh {
+        status: raw.status,
+        reason: raw.status_reason,
+        started_at: raw.start_time,
+        percentage: raw.percentage_complete,
+        templates: references(own, mixed),
+    }
+}
+
+/// The launch templates of a group or of a desired configuration: those of a mixed instances policy, or its only one.
+fn references(own: Option<RawTemplateReference>, mixed: Option<RawMixedPolicy>) -> Vec<TemplateReference> {
+    let (base, overrides) = match mixed.and_then(|policy| policy.launch_template) {
+        Some(mixed) => (mixed.launch_template_specification, mixed.overrides),
+        None => (own, Vec::new()),
+    };
+    let overrides = overrides.into_iter().filter_map(|one| one.launch_template_specification);
+    base.into_iter().chain(overrides).map(reference).collect()
 }
 
 /// All entries of a list; `None`, with a gap, if it was truncated.
@@ -115,12 +169,6 @@ fn joined(
 }
 
 fn group(raw: RawScalingGroup) -> AutoScalingGroup {
-    let mixed = raw.mixed_instances_policy.and_then(|policy| policy.launch_template);
-    let (base, overrides) = match mixed {
-        Some(mixed) => (mixed.launch_template_specification, mixed.overrides),
-        None => (raw.launch_template, Vec::new()),
-    };
-    let overrides = overrides.into_iter().filter_map(|one| one.launch_template_specification);
     let propagated = raw.tags.iter().filter(|tag| tag.propagate_at_launch);
     let subnets = raw.subnets.unwrap_or_default();
     let sources = raw.traffic_sources.into_iter().map(|source| (source.identifier, source.kind));
@@ -129,13 +177,15 @@ fn group(raw: RawScalingGroup) -> AutoScalingGroup {
         propagated: propagated.map(|tag| tag.key.clone()).collect(),
         subnets: subnets.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect(),
         zones: raw.availability_zones,
-        templates: base.into_iter().chain(overrides).map(reference).collect(),
+        templates: references(raw.launch_template, raw.mixed_instances_policy),
         target_groups,
         load_balancers,
         is_being_deleted: raw.status.is_some(),
         suspended: raw.suspended_processes.into_iter().map(|process| process.process_name).collect(),
     };
+    let waiting = raw.instances.iter().filter_map(|one| Some((one.instance_id.clone(), one.lifecycle_state.clone()?)));
     AutoScalingGroup {
+        waiting: waiting.filter(|(_, state)| is_waiting(state)).collect(),
         name: raw.auto_scaling_group_name,
         arn: raw.arn,
         min_size: raw.min_size,
@@ -143,6 +193,7 @@ fn group(raw: RawScalingGroup) -> AutoScalingGroup {
         instances: raw.instances.into_iter().map(|one| one.instance_id).collect(),
         tags: raw.tags.into_iter().map(|tag| Tag { key: tag.key, value: tag.value }).collect(),
         launch: Some(launch),
+        ..AutoScalingGroup::default()
     }
 }
 

@@ -218,7 +218,23 @@ shapes! {
         mixed_instances_policy: Option<RawMixedPolicy>,
     }
     RawTrafficSource { identifier: String, #[serde(rename = "Type")] kind: Option<String> }
-    RawGroupInstance { instance_id: String }
+    RawGroupInstance { instance_id: String, lifecycle_state: Option<String> }
+    LifecycleHooks { lifecycle_hooks: Vec<RawLifecycleHook> }
+    RawLifecycleHook {
+        lifecycle_hook_name: String,
+        lifecycle_transition: String,
+        default_result: Option<String>,
+        heartbeat_timeout: Option<u32>,
+    }
+    InstanceRefreshes { instance_refreshes: Vec<RawInstanceRefresh> }
+    RawInstanceRefresh {
+        status: String,
+        status_reason: Option<String>,
+        start_time: Option<String>,
+        percentage_complete: Option<u32>,
+        desired_configuration: Option<RawDesiredConfiguration>,
+    }
+    RawDesiredConfiguration { launch_template: Option<RawTemplateReference>, mixed_instances_policy: Option<RawMixedPolicy> }
     RawGroupTag { key: String, #[serde(default)] value: String, #[serde(default)] propagate_at_launch: bool }
     RawSuspended { process_name: String }
     RawTemplateReference { launch_template_id: Option<String>, launch_template_name: Option<String>, version: Option<String> }

@@ -39,6 +39,7 @@ pub(super) const RULE: Rule = Rule {
         Read::DescribeAutoScalingGroups,
         Read::DescribeInstanceHealth,
         Read::DescribeInstances,
+        Read::DescribeLoadBalancerAttributes,
         Read::DescribeNetworkInterfaces,
         Read::DescribeTargetGroups,
         Read::DescribeTargetHealth,

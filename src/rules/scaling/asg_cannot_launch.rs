@@ -4,7 +4,7 @@ use crate::aws::{Account, InstanceProfile, MetadataDefaults};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{GROUP, for_each_group, next_phrase, on_group, template_key, template_resource};
+use super::{GROUP, for_each_group, next_key, next_phrase, on_group, template_key, template_resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-cannot-launch",
@@ -22,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
     example: "`workers` names the subnet `subnet-0a`, which does not exist",
     reads: &[
         Read::DescribeAutoScalingGroups,
+        Read::DescribeInstanceRefreshes,
         Read::DescribeInstances,
         Read::DescribeLaunchTemplateVersions,
         Read::DescribeSecurityGroups,
@@ -66,7 +67,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                     let violation = on_group(region, one, severity, message, defect.fix);
                     violation
                         .related(defect.resource.into_iter().chain([template_resource(next)]))
-                        .with_respect_to(Key::from_parts([next.template.id.as_str(), &defect.key]))
+                        .with_respect_to(next_key(next).and(&defect.key))
                 })),
                 Launch::Unknown(_) => {}
             }

@@ -2,7 +2,7 @@ use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{GROUP, for_each_group, next_phrase, on_group, template_resource};
+use super::{GROUP, for_each_group, next_key, next_phrase, on_group, template_resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-image-missing",
@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     reads: &[
         Read::DescribeAutoScalingGroups,
         Read::DescribeImages,
+        Read::DescribeInstanceRefreshes,
         Read::DescribeInstances,
         Read::DescribeLaunchTemplateVersions,
     ],
@@ -50,7 +51,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                     );
                     let fix = "name an existing image in a new version of the launch template";
                     let violation = on_group(region, one, severity, message, fix);
-                    let key = Key::from_parts([next.template.id.as_str(), image]);
+                    let key = next_key(next).and(image);
                     found.push(violation.related([template_resource(next)]).with_respect_to(key));
                 }
             }

@@ -26,7 +26,12 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#findClusterIDs",
     ],
     example: "the next instance of `workers` (version 2 of `lt-0a`) gets the tag of another cluster, `staging`, and not that of `prod`",
-    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances, Read::DescribeLaunchTemplateVersions],
+    reads: &[
+        Read::DescribeAutoScalingGroups,
+        Read::DescribeInstanceRefreshes,
+        Read::DescribeInstances,
+        Read::DescribeLaunchTemplateVersions,
+    ],
     subjects: Subjects::ScalingGroups,
     migration: Some(Prerequisite::Tags),
     ..Rule::region(check)
@@ -70,6 +75,9 @@ fn new_version(context: &Context<'_>, region: &RegionView<'_>, one: &ScalingGrou
     };
     if !next.version.instance_tags.iter().any(|tag| is_foreign(&tag.key, &tag.value)) {
         return Fix::none(BY_HAND);
+    }
+    if next.is_of_refresh {
+        return not_offered("an instance refresh launches from it now");
     }
     let Some(alias) = next.alias else {
         return not_offered(&format!("the group uses version {} by its number", next.version.number));
@@ -142,12 +150,10 @@ fn owner(one: &ScalingGroup<'_>, next: &NextInstance<'_>) -> Option<String> {
 fn used_by_others<'r>(context: &Context<'_>, region: &'r RegionView<'_>, next: &NextInstance<'_>) -> Option<&'r str> {
     let own = groups_of_cluster(region, context.cluster_id()).unwrap_or_default();
     let uses = |group: &&AutoScalingGroup| {
-        group.launch.as_ref().is_none_or(|launch| {
-            let mut templates = launch.templates.iter();
-            templates.any(|reference| {
+        group.launch.is_none()
+            || group.templates().any(|reference| {
                 reference.id.as_ref() == Some(&next.template.id) || reference.name.as_ref() == Some(&next.template.name)
             })
-        })
     };
     let mut all = region.region.auto_scaling_groups.iter().flatten();
     let is_own = |group: &AutoScalingGroup| own.iter().any(|one| one.group.name == group.name);

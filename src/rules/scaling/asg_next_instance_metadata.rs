@@ -3,7 +3,7 @@ use crate::aws::view::{Distribution, Member, RegionView};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{GROUP, for_each_group, next_phrase, on_group, template_resource};
+use super::{GROUP, for_each_group, next_key, next_phrase, on_group, template_resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-next-instance-metadata",
@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
     example: "the next instance of `servers` (version 2 of `lt-0a`) has the metadata service off; none of its nodes has that today",
     reads: &[
         Read::DescribeAutoScalingGroups,
+        Read::DescribeInstanceRefreshes,
         Read::DescribeInstances,
         Read::DescribeLaunchTemplateVersions,
         Read::GetInstanceMetadataDefaults,
@@ -51,7 +52,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                 let message = format!("{} {text}; none of its nodes has that today", next_phrase(one, next));
                 let fix = "set HttpEndpoint=enabled, and the hop limit of the present nodes, in the launch template";
                 let violation = on_group(region, one, Severity::Warning, message, fix);
-                let key = Key::from_parts([next.template.id.as_str(), key]);
+                let key = next_key(next).and(key);
                 found.push(violation.related([template_resource(next)]).with_respect_to(key));
             }
         }

@@ -6,7 +6,7 @@ use crate::membership::NodeRole;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{GROUP, for_each_group, next_phrase, on_group, template_resource};
+use super::{GROUP, for_each_group, next_key, next_phrase, on_group, template_resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-next-instance-profile",
@@ -21,7 +21,12 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws docs/prerequisites.md",
     ],
     example: "the next instance of `servers` (version 2 of `lt-0a`) gets the instance profile `rke2-agent`, which only workers have; the group's nodes have `rke2-server`",
-    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances, Read::DescribeLaunchTemplateVersions],
+    reads: &[
+        Read::DescribeAutoScalingGroups,
+        Read::DescribeInstanceRefreshes,
+        Read::DescribeInstances,
+        Read::DescribeLaunchTemplateVersions,
+    ],
     subjects: Subjects::ScalingGroups,
     ..Rule::region(check)
 };
@@ -57,7 +62,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             };
             let message = format!("{} {defect}; the group's nodes have {}", next_phrase(one, next), own_names());
             let violation = on_group(region, one, Severity::Warning, message, fix);
-            found.push(violation.related([template_resource(next)]).with_respect_to(next.template.id.as_str()));
+            found.push(violation.related([template_resource(next)]).with_respect_to(next_key(next)));
         }
         (one.is_known() || !found.is_empty()).then_some(found)
     })

@@ -3,7 +3,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{GROUP, for_each_group, next_phrase, on_group, template_resource};
+use super::{GROUP, for_each_group, next_key, next_phrase, on_group, template_resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-next-instance-security-groups",
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     example: "the next instance of `workers` (version 2 of `lt-0a`) gets 2 security groups with the cluster tag: `sg-0a`, `sg-0b`",
     reads: &[
         Read::DescribeAutoScalingGroups,
+        Read::DescribeInstanceRefreshes,
         Read::DescribeInstances,
         Read::DescribeLaunchTemplateVersions,
         Read::DescribeSecurityGroups,
@@ -48,7 +49,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let resources = groups.iter().map(|group| region.bare(ResourceKind::SecurityGroup, group));
             let violation = on_group(region, one, Severity::Warning, message, fix);
             let violation = violation.related(resources.chain([template_resource(next)]));
-            found.push(violation.with_respect_to(next.template.id.as_str()));
+            found.push(violation.with_respect_to(next_key(next)));
         }
         (one.is_known() || !found.is_empty()).then_some(found)
     })

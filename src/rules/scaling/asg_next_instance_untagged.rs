@@ -5,7 +5,7 @@ use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 use crate::tags;
 
-use super::{GROUP, for_each_group, group_tag, next_phrase, on_group, template_resource};
+use super::{GROUP, for_each_group, group_tag, next_key, next_phrase, on_group, template_resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-next-instance-untagged",
@@ -21,7 +21,12 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#initFromTags",
     ],
     example: "the next instance of `workers` (version 2 of `lt-0a`) gets no cluster tag: version 1 of the template has it",
-    reads: &[Read::DescribeAutoScalingGroups, Read::DescribeInstances, Read::DescribeLaunchTemplateVersions],
+    reads: &[
+        Read::DescribeAutoScalingGroups,
+        Read::DescribeInstanceRefreshes,
+        Read::DescribeInstances,
+        Read::DescribeLaunchTemplateVersions,
+    ],
     subjects: Subjects::ScalingGroups,
     migration: Some(Prerequisite::Tags),
     ..Rule::region(check)
@@ -56,7 +61,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
             let message = format!("{} gets no cluster tag: {}", next_phrase(one, next), why(Some(next)));
             let violation = on_group(region, one, Severity::Warning, message, String::new());
             let violation = Violation { fix: fix.clone(), ..violation };
-            found.push(violation.related([template_resource(next)]).with_respect_to(next.template.id.as_str()));
+            found.push(violation.related([template_resource(next)]).with_respect_to(next_key(next)));
         }
         (one.is_known() || !found.is_empty()).then_some(found)
     })

@@ -130,6 +130,10 @@ pub(super) fn listener(raw: types::Listener) -> Option<Listener> {
     })
 }
 
+pub(super) fn balancer_attribute(raw: types::LoadBalancerAttribute) -> Option<(String, String)> {
+    Some((raw.key?, raw.value.unwrap_or_default()))
+}
+
 pub(super) fn target(raw: types::TargetHealthDescription) -> Option<TargetHealth> {
     let target = raw.target?;
     let health = raw.target_health?;
