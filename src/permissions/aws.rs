@@ -126,7 +126,7 @@ pub static SCAN: &[Permission] = &[
     Permission {
         action: "elasticloadbalancing:DescribeLoadBalancerAttributes",
         purpose: "deletion protection of load balancers",
-        without: Some("that a load balancer cannot be deleted"),
+        without: Some("lb-deletion-protected, lb-left-behind in part"),
     },
     Permission {
         action: "elasticloadbalancing:DescribeLoadBalancers",

@@ -24,6 +24,7 @@ use super::{CheckResult, Rule, Violation};
 mod lb_addresses_differ;
 mod lb_certificate_differs;
 mod lb_deleted;
+mod lb_deletion_protected;
 mod lb_group_lacks_listener_port;
 mod lb_internet_facing_without_route;
 mod lb_left_behind;

@@ -29,6 +29,7 @@ mod alibaba_worlds;
 mod alibaba_writes;
 #[cfg(feature = "aws")]
 mod aws_cli_order;
+mod balancer_worlds;
 mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;
