@@ -30,6 +30,7 @@ mod lb_internet_facing_without_route;
 mod lb_left_behind;
 mod lb_listener_missing;
 mod lb_listener_not_requested;
+mod lb_local_pods_no_target;
 mod lb_node_not_registered;
 mod lb_node_port_differs;
 mod lb_node_skipped;
