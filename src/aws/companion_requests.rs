@@ -92,7 +92,10 @@ pub(crate) fn unmet_calls(
     };
     let shapes = requests(run.row.companion).iter().filter(is_made);
     let refused = shapes.filter_map(|shape| {
-        let environment = request_environment(shape, &grants.environment, own, &grants.keys);
+        let mut environment = request_environment(shape, &grants.environment, own, &grants.keys);
+        if is_direct(shape, run.version) {
+            set_direct(&mut environment);
+        }
         let resources: Vec<String> = shape.resources.iter().map(|rest| arn(account, shape.action, rest)).collect();
         let answer = grants.prepared.assess(Question::on(shape.action, &resources), &environment, catalogue);
         matches!(answer.verdict, Verdict::Missing | Verdict::Denied).then_some((shape, answer))
@@ -329,6 +332,20 @@ fn arn(account: &Account, action: &str, rest: &str) -> String {
     let is_shared = ["image/", "snapshot/"].iter().any(|kind| rest.starts_with(kind));
     let owner = if is_shared { "" } else { account.account_id.as_str() };
     format!("arn:{}:{service}:*:{owner}:{rest}", account.partition)
+}
+
+/// True if the controller makes a call itself. Without a version, a service may make some of its calls.
+fn is_direct(shape: &RequestShape, version: Option<ControllerVersion>) -> bool {
+    let first = ControllerVersion::new(0, 0, 0);
+    version.unwrap_or(first) >= shape.direct_since
+}
+
+/// Notes that no service makes a request for the caller.
+/// Source: AWS IAM User Guide, "AWS global condition context keys": `aws:ViaAWSService` is in every request,
+/// `aws:CalledVia` in those that a service makes for the caller.
+fn set_direct(request: &mut Environment) {
+    request.context.insert("aws:ViaAWSService", ContextValue::One("false".to_owned()));
+    request.absent.extend(["aws:calledvia", "aws:calledviafirst", "aws:calledvialast"].map(str::to_owned));
 }
 
 /// Environment of one request, with what is known of its tags.

@@ -44,6 +44,8 @@ pub(crate) struct RequestShape {
     pub(crate) tagged: TagLocation,
     /// First version whose published policy covers it, because AWS had begun to check it, for older versions too.
     pub(crate) since: Option<ControllerVersion>,
+    /// First version in which the controller makes the call itself; before, a service of AWS makes it for the controller.
+    pub(crate) direct_since: ControllerVersion,
     pub(crate) occasion: Occasion,
 }
 
@@ -54,8 +56,15 @@ const fn creates(action: &'static str, resources: &'static [&'static str]) -> Re
         creation: None,
         tagged: TagLocation::Request,
         since: None,
+        direct_since: ControllerVersion::new(0, 0, 0),
         occasion: Occasion::Everyday,
     }
+}
+
+/// A call that EC2 Fleet makes for Karpenter, which tries it itself from 1.3.0 on.
+/// Source: aws/karpenter-provider-aws v1.3.0, `pkg/controllers/nodeclass/validation.go`.
+const fn by_fleet(shape: RequestShape) -> RequestShape {
+    RequestShape { direct_since: ControllerVersion::new(1, 3, 0), ..shape }
 }
 
 const fn tags(action: &'static str, creation: &'static str, resources: &'static [&'static str]) -> RequestShape {
@@ -128,11 +137,11 @@ const KARPENTER: &[RequestShape] = &[
     changes("ec2:CreateFleet", LAUNCH_TEMPLATES),
     creates("ec2:CreateLaunchTemplate", LAUNCH_TEMPLATES),
     tags("ec2:CreateTags", "CreateLaunchTemplate", LAUNCH_TEMPLATES),
-    creates("ec2:RunInstances", &["instance/*"]),
-    creates("ec2:RunInstances", &["network-interface/*"]),
-    creates("ec2:RunInstances", VOLUMES),
-    changes("ec2:RunInstances", LAUNCH_TEMPLATES),
-    uses("ec2:RunInstances", &["image/*"]),
+    by_fleet(creates("ec2:RunInstances", &["instance/*"])),
+    by_fleet(creates("ec2:RunInstances", &["network-interface/*"])),
+    by_fleet(creates("ec2:RunInstances", VOLUMES)),
+    by_fleet(changes("ec2:RunInstances", LAUNCH_TEMPLATES)),
+    by_fleet(uses("ec2:RunInstances", &["image/*"])),
     changes("ec2:TerminateInstances", &["instance/*"]),
 ];
 

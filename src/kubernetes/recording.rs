@@ -295,12 +295,13 @@ mod tests {
         assert!(recorded_text(List::Pods, &pod("kubernetes.io/config.mirror").to_string()).unwrap().is_some());
         assert!(recorded_text(List::Pods, &pod("other").to_string()).unwrap().is_none());
         let of_controller = json!({
-            "metadata": {"name": "a"},
+            "metadata": {"name": "a", "annotations": {"iam.amazonaws.com/role": "autoscaler", "other": "x"}},
             "spec": {"containers": [{"image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"}]},
             "status": {"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff", "message": "left out"}}}]},
         });
         let kept = recorded_text(List::Pods, &of_controller.to_string()).unwrap().unwrap();
         assert_eq!(kept["status"]["containerStatuses"][0]["state"], json!({"waiting": {"reason": "ImagePullBackOff"}}));
+        assert_eq!(kept["metadata"]["annotations"], json!({"iam.amazonaws.com/role": "autoscaler"}));
     }
 
     #[test]

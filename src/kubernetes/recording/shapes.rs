@@ -206,6 +206,8 @@ const WORKLOAD: Keep = Members(&[
         ]),
     ),
 ]);
+/// Annotations of pods: the mirror of a static one, and the role that a proxy of the metadata service assigns.
+const OF_POD: &[&str] = &["kubernetes.io/config.mirror", "kubernetes.io/config.source", "iam.amazonaws.com/role"];
 const CHECKED_POD: Keep = Members(&[
     KINDS[0],
     KINDS[1],
@@ -216,7 +218,7 @@ const CHECKED_POD: Keep = Members(&[
             ("namespace", All),
             ("uid", All),
             ("creationTimestamp", All),
-            ("annotations", Named(&["kubernetes.io/config.mirror", "kubernetes.io/config.source"])),
+            ("annotations", Named(OF_POD)),
             ("ownerReferences", Items(&Members(&[("kind", All), ("name", All)]))),
         ]),
     ),

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning if only a VolumeAttributesClass causes the call; info if AWS began to check the call after the release, whose published policy lacks it too",
     ),
     resources: &[ResourceKind::Role],
-    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`; an existing volume if a VolumeAttributesClass sets tags, the driver is of 1.33 or later, and `csi-resizer` has the feature gate), or a statement denies them. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them; with the EC2NodeClasses of Karpenter, every tag is. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
+    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`; an existing volume if a VolumeAttributesClass sets tags, the driver is of 1.33 or later, and `csi-resizer` has the feature gate), or a statement denies them; or they are limited to requests that a service of AWS makes for the caller (`aws:ViaAWSService`, `aws:CalledVia`). Karpenter itself tries `ec2:RunInstances` from 1.3.0 on. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them; with the EC2NodeClasses of Karpenter, every tag is. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
     impact: "the controller fails with AccessDenied, although its policy names the action",
     fix: "Attach the policy that the project publishes for the release, or configure the controller to set the tag.",
     sources: &[
@@ -20,6 +20,8 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-ebs-csi-driver docs/tagging.md",
         "kubernetes-sigs/aws-efs-csi-driver pkg/driver/controller.go#CreateVolume",
         "aws/karpenter-provider-aws pkg/utils/utils.go#GetTags",
+        "aws/karpenter-provider-aws pkg/controllers/nodeclass/validation.go",
+        "AWS IAM User Guide, AWS global condition context keys",
     ],
     example: "role `ebs-csi` of EBS CSI driver 1.44.0 (Deployment kube-system/ebs-csi-controller) does not grant ec2:CreateVolume (volume/*) as the controller makes the call: only for StringEquals `aws:RequestTag/KubernetesCluster` = `prod`; the controller sets the tags `CSIVolumeName`, `ebs.csi.aws.com/cluster`",
     judges: JudgedRoles::OfControllers,
@@ -71,7 +73,10 @@ fn check(context: &Context<'_>) -> CheckResult {
         // No tag helps where the statement names other resources.
         let setting = tag_setting(one.run.row.companion).filter(|_| calls().any(|call| call.is_by_tags));
         let or_set = setting.map(|setting| format!(", or configure the controller to set the tag ({setting})"));
-        let fix = if is_asked_for && !is_of_release {
+        let fix = if calls().all(|call| !call.denied_by.is_empty()) {
+            // No statement that allows a call helps where another one denies it.
+            Fix::none(format!("except the calls of the controller from what denies them{}", or_set.unwrap_or_default()))
+        } else if is_asked_for && !is_of_release {
             Fix::none(
                 "attach AmazonEBSCSIDriverPolicyV2, or allow ec2:CreateTags on volumes with the tags of the driver (its docs/tagging.md)",
             )
@@ -323,6 +328,29 @@ spec:
         assert_eq!(with(&class("team: a")), [""; 0]);
         // A class that was not given may set it.
         assert_eq!(with(""), [""; 0]);
+    }
+
+    /// Karpenter tries a launch itself from 1.3.0 on, and leaves it to EC2 Fleet before.
+    #[test]
+    fn a_call_of_the_controller_itself_comes_through_no_service() {
+        let with = |version: &str, condition: &str| {
+            aws::messages(&RULE, |c| {
+                c.manifests = KARPENTER.replace("1.6.0", version).leak();
+                c.add_role("karpenter", &format!(r#"{{"Statement":[{{"Effect":"Allow","Action":["ec2:*","iam:*"],"Resource":"*"}},
+                    {{"Effect":"Deny","Action":"ec2:RunInstances","Resource":"arn:aws:ec2:*:*:instance/*","Condition":{{{condition}}}}}]}}"#));
+            })
+        };
+        for condition in [
+            r#""Bool":{"aws:ViaAWSService":"false"}"#,
+            r#""StringNotEquals":{"aws:CalledViaLast":"ec2fleet.amazonaws.com"}"#,
+            r#""ForAllValues:StringNotEquals":{"aws:CalledVia":["ec2fleet.amazonaws.com"]}"#,
+            r#""Null":{"aws:CalledVia":"true"}"#,
+        ] {
+            let found = with("1.6.0", condition);
+            assert!(found.len() == 1 && found[0].contains("ec2:RunInstances (instance/*)"), "{condition}: {found:?}");
+            assert_eq!(with("1.2.0", condition), [""; 0], "{condition}");
+        }
+        assert_eq!(with("1.6.0", r#""Bool":{"aws:ViaAWSService":"true"}"#), [""; 0]);
     }
 
     #[test]
