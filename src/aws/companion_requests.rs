@@ -100,12 +100,13 @@ pub(crate) fn unmet_calls(
         let answer = grants.prepared.assess(Question::on(shape.action, &resources), &environment, catalogue);
         matches!(answer.verdict, Verdict::Missing | Verdict::Denied).then_some((shape, answer))
     });
+    let asks_for_tags = grants.keys.iter().any(|key| key.starts_with("aws:requesttag/"));
     let call = |(shape, answer): (&RequestShape, Assessment)| UnmetCall {
         action: shape.action,
         shown: format!("{} ({})", shape.action, shape.resources.first().copied().unwrap_or_default()),
         is_beyond_release: !is_covered(shape),
         is_asked_for: shape.occasion == Occasion::VolumeTags,
-        is_by_tags: shape.tagged == TagLocation::Request,
+        is_by_tags: asks_for_tags && shape.tagged == TagLocation::Request,
         denied_by: if answer.verdict == Verdict::Denied { answer.because } else { Vec::new() },
     };
     let mut found: Vec<UnmetCall> = refused.map(call).collect();

@@ -110,6 +110,14 @@ pub(crate) fn may_belong(held: &[Tag], clusters: Option<&BTreeSet<String>>, is_n
     is_tagged && tags::value(held, SERVICE_NAME).is_some() || of_controller
 }
 
+/// True if a resource with these tags was created for one of some objects (`NAMESPACE/NAME`).
+#[cfg(feature = "aws")]
+pub(crate) fn is_of_object(held: &[Tag], objects: &BTreeSet<String>) -> bool {
+    [SERVICE_NAME, SERVICE_STACK, INGRESS_STACK]
+        .iter()
+        .any(|key| tags::value(held, key).is_some_and(|object| objects.contains(object)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

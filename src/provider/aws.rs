@@ -9,6 +9,7 @@ use aws_sdk_ec2::Client as Ec2;
 use futures_util::future::join_all;
 
 use crate::aws::fleet::place_of_nodes;
+use crate::aws::ingresses::full_name;
 use crate::aws::launches::name_of_profile;
 use crate::aws::scaling_groups::{
     LaunchNeeds, all_launch_needs, launch_needs, launch_needs_of_neighbours, refresh_needs,
@@ -18,7 +19,7 @@ use crate::aws::view::ClusterView;
 use crate::aws::{Account, Inventory, Region, unlisted, unlisted_of_launches};
 use crate::clusters::Clusters;
 use crate::inventory::{Gap, Provider, Read};
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{Document, DocumentKind, Evidence, Service};
 use crate::membership::NodesPlace;
 use crate::nodes::KubernetesNode;
 
@@ -101,23 +102,34 @@ pub(crate) struct ClusterScope<'a> {
 }
 
 /// Reads that only some objects of a cluster need.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     /// True if a node termination handler reads a queue: it needs lifecycle hooks.
     pub hooks: bool,
     /// True if a Service or an Ingress needs many rules in a security group.
     pub rule_quota: bool,
+    /// Services and Ingresses that are to stay (`NAMESPACE/NAME`): nobody deletes their load balancers.
+    pub living: BTreeSet<String>,
 }
 
 impl Asked {
     /// What the objects of a cluster ask for.
     pub(crate) fn of(evidence: &Evidence) -> Self {
-        Self { hooks: reads_queue(evidence), rule_quota: quotas::has_many_ranges(evidence) }
+        let services = evidence.services.iter().flatten();
+        let services = services.filter(|one| one.is_load_balancer() && one.deleted_at.is_none());
+        let ingresses = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
+        let ingresses = ingresses.filter(|one| one.at(&["metadata", "deletionTimestamp"]).is_none());
+        let living = services.map(Service::full_name).chain(ingresses.map(full_name));
+        Self { hooks: reads_queue(evidence), rule_quota: quotas::has_many_ranges(evidence), living: living.collect() }
     }
 
-    /// What one of two clusters asks for.
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self { hooks: self.hooks || other.hooks, rule_quota: self.rule_quota || other.rule_quota }
+    /// What one of two clusters asks for. Objects of the same name may live in one and not in the other.
+    pub(crate) fn or(&self, other: &Self) -> Self {
+        Self {
+            hooks: self.hooks || other.hooks,
+            rule_quota: self.rule_quota || other.rule_quota,
+            living: BTreeSet::new(),
+        }
     }
 }
 
@@ -350,7 +362,7 @@ impl Clients {
 /// Reads what only the cluster's own part of a region needs: attributes of its VPCs, and what its Auto Scaling groups
 /// launch beyond the default and latest versions.
 async fn region_details(region: &mut Region, clients: &Clients, needs: &Needs, caller: &Caller) -> Vec<Gap> {
-    let wanted = load_balancing::wanted(region, needs.clusters.as_ref(), &needs.vpcs);
+    let wanted = load_balancing::wanted(region, needs.clusters.as_ref(), &needs.vpcs, &needs.asked.living);
     let lists = prefix_lists::named(region);
     let asks_for_quota = needs.asked.rule_quota || quotas::is_crowded(region, &needs.vpcs);
     let launches = needs.launches.get(&region.name).cloned().unwrap_or_default();
@@ -478,7 +490,8 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
         needs.profiles.extend(instance.instance_profile_arn.clone());
         needs.vpcs.extend(instance.vpc_id.clone());
     };
-    needs.asked = cluster.map_or(Asked { hooks: true, rule_quota: true }, |scope| scope.asked);
+    needs.asked = cluster
+        .map_or_else(|| Asked { hooks: true, rule_quota: true, living: BTreeSet::new() }, |scope| scope.asked.clone());
     if let Some(scope) = cluster {
         let found = scope.all.then(|| Clusters::from_inventory(inventory).ids()).into_iter().flatten();
         let ids: BTreeSet<String> = scope.cluster_ids.iter().cloned().chain(found).collect();

@@ -173,6 +173,24 @@ fn unhealthy_targets_are_found_in_both_versions() {
     assert_eq!(found(&report), expected, "{report:#}");
 }
 
+/// Nobody deletes the load balancer of an object that lives.
+#[test]
+fn attributes_of_load_balancers_that_are_needed_are_not_read() {
+    let world = with_balancers();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("objects.yaml");
+    for (deleted, calls) in [("", 0), (", deletionTimestamp: '2026-11-20T12:00:00Z'", 1)] {
+        let service = format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: shop, uid: 0a{deleted}}}\nspec: {{type: LoadBalancer, ports: [{{port: 443, nodePort: 30443}}]}}\n"
+        );
+        std::fs::write(&path, service).unwrap();
+        let mock = Mock::serve(&world.inventory);
+        scan(&mock, &world, &["--kubernetes", path.to_str().unwrap()]);
+        assert_eq!(mock.count("elasticloadbalancing:DescribeLoadBalancerAttributes"), calls, "{deleted}");
+        assert_eq!(mock.count("elasticloadbalancing:DescribeListeners"), 1);
+    }
+}
+
 /// The deletion of a protected load balancer is refused: the plan offers none.
 #[test]
 fn deletion_protection_is_read() {

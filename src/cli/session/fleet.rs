@@ -176,7 +176,7 @@ impl Fleet {
             fleet: evidence().filter_map(|evidence| evidence.nodes.as_deref()).collect(),
             controller_roles,
             service_account_roles: roles.into_iter().collect(),
-            asked: evidence().map(Asked::of).fold(Asked::default(), Asked::or),
+            asked: evidence().map(Asked::of).fold(Asked::default(), |all, one| all.or(&one)),
         }
     }
 

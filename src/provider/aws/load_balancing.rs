@@ -7,6 +7,7 @@ use aws_sdk_elasticloadbalancing::Client as Classic;
 use aws_sdk_elasticloadbalancingv2::Client as Current;
 use futures_util::future::join_all;
 
+use crate::aws::load_balancers::{is_of_object, may_belong};
 use crate::aws::{ElasticIp, LoadBalancerKind, LoadBalancing, NetworkLimits, Region};
 use crate::inventory::{Gap, Read, Tag};
 
@@ -195,6 +196,8 @@ async fn read_limits(clients: &Clients, region: &str, caller: &Caller) -> (Optio
 pub(super) struct Wanted {
     pub(super) balancers: BTreeSet<String>,
     pub(super) target_groups: BTreeSet<String>,
+    /// ARNs of those whose attributes are read: something may delete them.
+    pub(super) attributes: BTreeSet<String>,
 }
 
 /// Reads health, listeners and attributes of the wanted load balancers. What was deleted since it was listed is left unread.
@@ -231,14 +234,19 @@ pub(super) async fn read_details(
                     |output| page(output.listeners, output.next_marker, convert::listener),
                 );
                 let request = || clients.current.describe_load_balancer_attributes().load_balancer_arn(&arn).send();
-                let attributes = caller.call(Read::DescribeLoadBalancerAttributes.action(), region, request);
-                let ((listeners, gap), attributes) = tokio::join!(listeners, attributes);
-                let mut held = None;
-                let attributes =
-                    attributes.and_then(|output| page(output.attributes, None, convert::balancer_attribute));
-                let read = (Read::DescribeLoadBalancerAttributes, region, arn.as_str());
-                let of_attributes = keep(attributes, &mut held, &GONE, read);
-                one.attributes = held.map(|pairs| pairs.into_iter().collect());
+                let attributes = async {
+                    if !wanted.attributes.contains(&arn) {
+                        return (None, None);
+                    }
+                    let answer = caller.call(Read::DescribeLoadBalancerAttributes.action(), region, request).await;
+                    let answer = answer.and_then(|output| page(output.attributes, None, convert::balancer_attribute));
+                    let mut held = None;
+                    let read = (Read::DescribeLoadBalancerAttributes, region, arn.as_str());
+                    let gap = keep(answer, &mut held, &GONE, read);
+                    (held, gap)
+                };
+                let ((listeners, gap), (attributes, of_attributes)) = tokio::join!(listeners, attributes);
+                one.attributes = attributes.map(|pairs| pairs.into_iter().collect());
                 if gap.is_none() {
                     one.listeners = Some(listeners);
                 }
@@ -304,17 +312,24 @@ pub(super) async fn read_addresses(
 
 /// The load balancers of clusters, by their tags and VPCs: those with the tag of one of them, and those of the AWS Load
 /// Balancer Controller in a VPC of their nodes, whose cluster name is not known yet. Without clusters, all that a controller
-/// made.
-pub(super) fn wanted(region: &Region, clusters: Option<&BTreeSet<String>>, vpcs: &BTreeSet<String>) -> Wanted {
+/// made. Attributes matter where nothing that lives needs the load balancer.
+pub(super) fn wanted(
+    region: &Region,
+    clusters: Option<&BTreeSet<String>>,
+    vpcs: &BTreeSet<String>,
+    living: &BTreeSet<String>,
+) -> Wanted {
     let mut wanted = Wanted::default();
     let Some(found) = &region.load_balancing else { return wanted };
     let is_ours = |tags: Option<&Vec<Tag>>, vpc: Option<&String>| {
         let near = clusters.is_none() || vpc.is_some_and(|vpc| vpcs.contains(vpc));
-        crate::aws::load_balancers::may_belong(tags.map(Vec::as_slice).unwrap_or_default(), clusters, near)
+        may_belong(tags.map(Vec::as_slice).unwrap_or_default(), clusters, near)
     };
     for one in &found.load_balancers {
         if is_ours(one.tags.as_ref(), one.vpc_id.as_ref()) {
             let is_classic = one.kind == LoadBalancerKind::Classic;
+            let is_needed = is_of_object(one.tags.as_deref().unwrap_or_default(), living);
+            wanted.attributes.extend(one.arn.clone().filter(|_| !is_needed));
             wanted.balancers.extend(if is_classic { Some(one.name.clone()) } else { one.arn.clone() });
         }
     }

@@ -25,11 +25,12 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> CheckResult {
     for_each(context, |one| {
         let claim = one.claim()?;
-        let attributes = one.balancer.attributes.as_ref()?;
-        let deleted_at = one.service.and_then(|service| service.deleted_at.as_deref());
-        let is_protected = attributes.get("deletion_protection.enabled").is_some_and(|value| value == "true");
         let is_of_service = claim.maker == Maker::CloudController && matches!(claim.made_for, MadeFor::Service(..));
-        let found = deleted_at.filter(|_| is_protected && is_of_service).map(|since| {
+        let deleted_at = one.service.and_then(|service| service.deleted_at.as_deref()).filter(|_| is_of_service);
+        let Some(since) = deleted_at else { return Some(Vec::new()) };
+        let attributes = one.balancer.attributes.as_ref()?;
+        let is_protected = attributes.get("deletion_protection.enabled").is_some_and(|value| value == "true");
+        let found = is_protected.then(|| {
             let message = format!(
                 "{} has its deletion protection on, and the Service has been waiting for its deletion since {}",
                 described(one),

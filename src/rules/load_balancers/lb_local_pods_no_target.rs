@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/karpenter pkg/controllers/node/termination/terminator/terminator.go#Taint",
         "https://github.com/envoyproxy/gateway/issues/5098",
     ],
-    example: "no target of `a1b2c3` (Service `shop/web`) is healthy: its ready Pods run on worker-1 (it has the label `node.kubernetes.io/exclude-from-external-load-balancers`; Karpenter drains it), which is no target, and the Service has externalTrafficPolicy Local",
+    example: "no target of `a1b2c3` (Service `shop/web`) is healthy: its ready Pods run on worker-1 (it has the label `node.kubernetes.io/exclude-from-external-load-balancers`; Karpenter drains it), which is not a target, and the Service has externalTrafficPolicy Local",
     reads: &[
         BALANCERS,
         TAGS,
@@ -73,9 +73,9 @@ fn violation(
         Some(group) => format!("`{}` of {}", text::printable(group), described(one)),
         None => described(one),
     };
-    let verb = if names.len() == 1 { "is" } else { "are" };
+    let are_none = if names.len() == 1 { "is not a target" } else { "are not targets" };
     let message = format!(
-        "no target of {of} is healthy: the ready Pods run on {}, which {verb} no target, and the Service has externalTrafficPolicy Local",
+        "no target of {of} is healthy: the ready Pods run on {}, which {are_none}, and the Service has externalTrafficPolicy Local",
         listed(names.iter().map(String::as_str))
     );
     let fix = "let the Pods run on Nodes that are targets, or remove what excludes their Nodes";

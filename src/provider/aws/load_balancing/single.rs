@@ -62,6 +62,7 @@ pub(in crate::provider::aws) async fn read(
     let in_use = found.target_groups.iter().filter(|group| !group.load_balancers.is_empty());
     let details = Wanted {
         balancers: wanted.balancers.clone(),
+        attributes: wanted.balancers.clone(),
         target_groups: in_use.map(|group| group.arn.clone()).collect::<BTreeSet<String>>(),
     };
     let mut found = Some(found);
