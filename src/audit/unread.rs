@@ -20,6 +20,7 @@ pub(super) fn gaps(view: &ClusterView<'_>, evidence: &Evidence) -> Vec<Gap> {
         let mut lacks = Lacks { view, region, found: Vec::new() };
         for one in groups_of_cluster(region, view.cluster_id).unwrap_or_default() {
             lacks.launches(&one);
+            lacks.of_group(&one);
         }
         if let Some(read) = &region.region.load_balancing {
             lacks.health(read, names);
@@ -59,10 +60,25 @@ impl Lacks<'_, '_> {
         });
     }
 
+    /// Lifecycle hooks and instance refreshes of a group, where those of others are there.
+    fn of_group(&mut self, one: &ScalingGroup<'_>) {
+        let name = text::printable(&one.group.name);
+        let mut others = self.region.region.auto_scaling_groups.iter().flatten();
+        if one.group.hooks.is_none() && others.any(|other| other.hooks.is_some()) {
+            let message = format!("the lifecycle hooks of the Auto Scaling group `{name}` were not read");
+            self.add(Read::DescribeLifecycleHooks, Some(&one.group.name), message);
+        }
+        let mut others = self.region.region.auto_scaling_groups.iter().flatten();
+        if one.group.refreshes.is_none() && others.any(|other| other.refreshes.is_some()) {
+            let message = format!("the instance refreshes of the Auto Scaling group `{name}` were not read");
+            self.add(Read::DescribeInstanceRefreshes, Some(&one.group.name), message);
+        }
+    }
+
     /// The versions of templates that a group uses, and the account defaults that they leave options to.
     fn launches(&mut self, one: &ScalingGroup<'_>) {
         let name = text::printable(&one.group.name).into_owned();
-        if one.next.is_empty() && !one.launch.templates.is_empty() {
+        if one.next.is_empty() && !one.group.next_templates().is_empty() {
             let message = format!("the launch template of the Auto Scaling group `{name}` was not read");
             self.add(Read::DescribeLaunchTemplateVersions, Some(&one.group.name), message);
             return;
@@ -128,6 +144,23 @@ mod tests {
         change(&mut cluster);
         let view = ClusterView::new(&cluster.inventory, crate::testing::aws::ID, None, &[]);
         gaps(&view, &Evidence::default()).into_iter().map(|gap| (gap.read, gap.resource)).collect()
+    }
+
+    /// A folder may hold the files of some groups.
+    #[test]
+    fn a_group_without_what_others_have_is_a_gap() {
+        let with = |other: bool| {
+            calls(|c| {
+                c.launch_group("workers");
+                let other = if other { Some(Vec::new()) } else { None };
+                let group = c.add_scaling_group("servers", &[]);
+                (group.hooks, group.refreshes) = (other, Some(Vec::new()));
+            })
+        };
+        let name = Some("workers".to_owned());
+        let refreshes = (Read::DescribeInstanceRefreshes, name.clone());
+        assert_eq!(with(false), std::slice::from_ref(&refreshes));
+        assert_eq!(with(true), [(Read::DescribeLifecycleHooks, name), refreshes]);
     }
 
     #[test]

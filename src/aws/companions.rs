@@ -12,6 +12,15 @@ use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload
 use crate::nodes::{KubernetesNode, ProviderId, parse_provider_id};
 use crate::policy::Environment;
 
+/// Value of a boolean flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Switch {
+    Absent,
+    On,
+    Off,
+    Unknown,
+}
+
 /// A controller that runs in the cluster.
 #[derive(Debug)]
 pub(crate) struct CompanionRun<'e> {
@@ -112,6 +121,23 @@ impl CompanionRun<'_> {
         if is_true(value) { Some(true) } else { is_false(value).then_some(false) }
     }
 
+    /// Value of a boolean flag as Go's `flag` package reads it: alone it is true, and a value has to follow `=`.
+    /// Source: golang/go `src/flag/flag.go`, "Command line flag syntax".
+    pub(crate) fn switch(&self, name: &str) -> Switch {
+        debug_assert!(CHECKED_ARGUMENTS.contains(&name), "a recording has no `--{name}`");
+        let words = self.container.words.iter().map(|word| word.value.as_str());
+        let given = words.filter_map(|word| {
+            let rest = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?.strip_prefix(name)?;
+            if rest.is_empty() { Some("true") } else { rest.strip_prefix('=') }
+        });
+        match given.collect::<Vec<&str>>().pop() {
+            None => Switch::Absent,
+            Some(value) if is_true(value) => Switch::On,
+            Some(value) if is_false(value) => Switch::Off,
+            Some(_) => Switch::Unknown,
+        }
+    }
+
     /// True if Cluster API reconciles the objects of every namespace.
     pub(crate) fn watches_all(&self) -> bool {
         let is_empty = |name: &str| self.arguments(name).iter().all(|value| value.is_empty());
@@ -132,7 +158,8 @@ impl CompanionRun<'_> {
         if !self.workload.environment.iter().any(|one| one == name) {
             return Some(default);
         }
-        self.container.settings.get(name)?.to_lowercase().parse().ok()
+        let value = self.container.settings.get(name)?;
+        if is_true(value) { Some(true) } else { is_false(value).then_some(false) }
     }
 }
 
@@ -254,9 +281,9 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
         }
         // Without a queue it runs on each node and calls nothing.
         Companion::NodeTerminationHandler => {
-            run.setting("ENABLE_SQS_TERMINATION_DRAINING", false) == Some(true)
-                && run.arguments("enable-sqs-termination-draining").is_empty()
-                && !run.container.starts_shell()
+            let by_flag = run.switch("enable-sqs-termination-draining");
+            let is_on = || run.setting("ENABLE_SQS_TERMINATION_DRAINING", false) == Some(true);
+            !run.container.starts_shell() && (by_flag == Switch::On || by_flag == Switch::Absent && is_on())
         }
         // In these modes it calls nothing but the metadata service.
         Companion::VpcCni => ["DISABLE_NETWORK_RESOURCE_PROVISIONING", "ENABLE_IMDS_ONLY_MODE"]

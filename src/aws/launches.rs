@@ -28,7 +28,7 @@ pub(crate) struct NextInstance<'a> {
     pub(crate) version: &'a TemplateVersion,
     /// The name by which the group uses the version; absent for a number.
     pub(crate) alias: Option<TemplateAlias>,
-    /// True if not the group but its instance refresh names the version.
+    /// True if not the group but its instance refresh names the version, or one of several.
     pub(crate) is_of_refresh: bool,
     /// Tags of the group that propagate, and those of the template.
     pub(crate) tags: Vec<Tag>,
@@ -80,7 +80,7 @@ pub(super) fn propagated(group: &AutoScalingGroup, launch: &LaunchSettings) -> V
     group.tags.iter().filter(|tag| launch.propagated.contains(&tag.key)).cloned().collect()
 }
 
-/// What a group would launch: one entry for each of its templates and those of its instance refresh; none if no templates
+/// What a group would launch: one entry for each of its templates, or of those of its instance refresh; none if no templates
 /// were read.
 pub(super) fn launches<'a>(
     group: &'a AutoScalingGroup,
@@ -89,6 +89,7 @@ pub(super) fn launches<'a>(
 ) -> Vec<Launch<'a>> {
     let Some(templates) = &region.launch_templates else { return Vec::new() };
     let of_group = propagated(group, launch);
+    let is_of_refresh = group.refreshed_templates().any(|one| !launch.templates.contains(one));
     let one = |reference: &'a TemplateReference| {
         if reference.id.is_none() && reference.name.is_none() {
             return Launch::Unknown(reference);
@@ -97,7 +98,6 @@ pub(super) fn launches<'a>(
             NamedVersion::Held(template, version) => {
                 let defaults = region.metadata_defaults.as_ref();
                 let next = next_instance(template, version, alias(reference), &of_group, defaults);
-                let is_of_refresh = group.refreshed_templates().any(|refreshed| refreshed == reference);
                 Launch::Known(NextInstance { is_of_refresh, ..next })
             }
             NamedVersion::Missing => Launch::Missing(reference),
@@ -105,7 +105,7 @@ pub(super) fn launches<'a>(
         }
     };
     let mut seen: Vec<&TemplateReference> = Vec::new();
-    for reference in group.templates() {
+    for reference in group.next_templates() {
         if !seen.contains(&reference) {
             seen.push(reference);
         }

@@ -3,7 +3,7 @@
 //! `pkg/monitor/sqsevent/sqs-monitor.go#processInterruptionEvents` and `#getNodeInfo`.
 
 use crate::aws::autoscaler::EKS_NODE_GROUP;
-use crate::aws::companions::{CompanionRun, companions, is_reference};
+use crate::aws::companions::{CompanionRun, Switch, companions, is_reference};
 use crate::aws::scaling_groups::ScalingGroup;
 use crate::aws::view::Member;
 use crate::controller::ControllerVersion;
@@ -34,9 +34,10 @@ pub(crate) enum HandlerScope {
 }
 
 /// An option, which the command line gives before the environment.
-enum Given<'r> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given<T> {
     Absent,
-    Value(&'r str),
+    Value(T),
     /// It is given, but not known.
     Hidden,
 }
@@ -57,41 +58,72 @@ pub(crate) fn reads_queue(evidence: &Evidence) -> bool {
     companions(evidence).iter().any(|run| run.row.companion == Companion::NodeTerminationHandler)
 }
 
-/// The instances that it takes; `None` if an option that decides it is not known.
+/// The instances that it takes; `None` if an option that decides it is not known, or if it drains nothing.
 fn scope(run: &CompanionRun<'_>) -> Option<HandlerScope> {
     if !run.knows_arguments() {
         return None;
     }
+    match switch(run, "dry-run", "DRY_RUN") {
+        Given::Absent | Given::Value(false) => {}
+        Given::Value(true) | Given::Hidden => return None,
+    }
     // Releases before 1.17.0 do not know the newer names.
     let knows_newer = run.version.is_none_or(|version| version >= TAGS_OF_INSTANCE);
-    let choose = |newer: (&str, &'static str), older: (&str, &'static str)| match option(run, newer) {
-        Given::Value(value) if knows_newer => Some(Some(value.to_owned())),
-        Given::Hidden if knows_newer => None,
-        _ => match option(run, older) {
-            Given::Value(value) => Some(Some(value.to_owned())),
-            Given::Hidden => None,
-            Given::Absent => Some(None),
-        },
+    let checks = switch(run, "check-tag-before-draining", "CHECK_TAG_BEFORE_DRAINING");
+    let checks = if knows_newer { checks } else { Given::Absent };
+    let older = || switch(run, "check-asg-tag-before-draining", "CHECK_ASG_TAG_BEFORE_DRAINING");
+    let checks = if checks == Given::Absent { older() } else { checks };
+    match checks {
+        Given::Value(false) => return Some(HandlerScope::All),
+        Given::Value(true) | Given::Absent => {}
+        Given::Hidden => return None,
+    }
+    let tag = match text(run, "managed-tag", "MANAGED_TAG") {
+        given if knows_newer && given != Given::Absent => given,
+        _ => text(run, "managed-asg-tag", "MANAGED_ASG_TAG"),
     };
-    let checks = choose(
-        ("check-tag-before-draining", "CHECK_TAG_BEFORE_DRAINING"),
-        ("check-asg-tag-before-draining", "CHECK_ASG_TAG_BEFORE_DRAINING"),
-    )?;
-    let checks = match checks.as_deref() {
-        None => true,
-        Some(value) if is_true(value) => true,
-        Some(value) if is_false(value) => false,
-        Some(_) => return None,
-    };
-    let tag = choose(("managed-tag", "MANAGED_TAG"), ("managed-asg-tag", "MANAGED_ASG_TAG"))?;
-    let tagged = || HandlerScope::Tagged(tag.unwrap_or_else(|| MANAGED.to_owned()));
-    Some(if checks { tagged() } else { HandlerScope::All })
+    match tag {
+        Given::Value(tag) => Some(HandlerScope::Tagged(tag.to_owned())),
+        Given::Absent => Some(HandlerScope::Tagged(MANAGED.to_owned())),
+        Given::Hidden => None,
+    }
 }
 
-fn option<'r>(run: &'r CompanionRun<'_>, (flag, variable): (&str, &'static str)) -> Given<'r> {
-    if !run.arguments(flag).is_empty() {
-        return run.argument(flag).map_or(Given::Hidden, Given::Value);
+/// A boolean option.
+fn switch(run: &CompanionRun<'_>, flag: &str, variable: &'static str) -> Given<bool> {
+    match run.switch(flag) {
+        Switch::On => Given::Value(true),
+        Switch::Off => Given::Value(false),
+        Switch::Unknown => Given::Hidden,
+        Switch::Absent => match of_environment(run, variable) {
+            Given::Value(value) if is_true(value) => Given::Value(true),
+            Given::Value(value) if is_false(value) => Given::Value(false),
+            Given::Value(_) | Given::Hidden => Given::Hidden,
+            Given::Absent => Given::Absent,
+        },
     }
+}
+
+/// An option with a value, which may follow its flag as the next word.
+fn text<'r>(run: &'r CompanionRun<'_>, flag: &str, variable: &'static str) -> Given<&'r str> {
+    let mut words = run.container.words.iter().map(|word| word.value.as_str());
+    let mut given = None;
+    while let Some(word) = words.next() {
+        let rest = word.strip_prefix("--").or_else(|| word.strip_prefix('-')).and_then(|rest| rest.strip_prefix(flag));
+        match rest {
+            Some("") => given = words.next().or(given),
+            Some(rest) => given = rest.strip_prefix('=').or(given),
+            None => {}
+        }
+    }
+    match given {
+        Some(value) if is_reference(value) => Given::Hidden,
+        Some(value) => Given::Value(value),
+        None => of_environment(run, variable),
+    }
+}
+
+fn of_environment<'r>(run: &'r CompanionRun<'_>, variable: &'static str) -> Given<&'r str> {
     // Whole ConfigMaps or Secrets may hold it.
     if run.workload.has_hidden_credentials {
         return Given::Hidden;

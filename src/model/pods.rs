@@ -51,13 +51,15 @@ pub(crate) struct Reading {
     pub(crate) skips_terminating: bool,
     /// True if an `EndpointSlice` without the named target port has no server: since v2.12.
     pub(crate) needs_named_port: bool,
+    /// True if an endpoint without the condition `ready` is ready.
+    pub(crate) takes_unstated: bool,
 }
 
 impl Reading {
     /// Endpoints as kube-proxy takes them: those that are ready, of every family.
     /// Source: kubernetes/kubernetes `pkg/proxy/endpointslicecache.go#addEndpoints`.
     pub(crate) const OF_KUBE_PROXY: Self =
-        Self { families: Families::Both, skips_terminating: false, needs_named_port: false };
+        Self { families: Families::Both, skips_terminating: false, needs_named_port: false, takes_unstated: true };
 }
 
 /// The Pods of a Service; `None` if neither its `EndpointSlice` objects nor its `Endpoints` were given.
@@ -88,7 +90,10 @@ pub(crate) fn pods<'a>(evidence: &'a Evidence, service: &Service, reading: Readi
         for slice in slices.iter().filter(is_read).filter(|one| has_port(one)) {
             for endpoint in slice.items(&["endpoints"]) {
                 let is_pod = are_pods || is_pod(endpoint);
-                let is = |condition: &str| endpoint.switch(&["conditions", condition]) == Some(true);
+                let is = |condition: &str| {
+                    let unstated = reading.takes_unstated && condition == "ready";
+                    endpoint.switch(&["conditions", condition]).unwrap_or(unstated)
+                };
                 if reading.skips_terminating && is("terminating") {
                     continue;
                 }

@@ -45,6 +45,16 @@ fn for_each_group(
     region: &RegionView<'_>,
     check: impl Fn(&ScalingGroup<'_>) -> Option<Vec<Violation>>,
 ) -> CheckResult {
+    for_each_read_group(context, region, "the launch templates of the groups were not read", check)
+}
+
+/// The same, with the reason for which a check cannot know enough.
+fn for_each_read_group(
+    context: &Context<'_>,
+    region: &RegionView<'_>,
+    unread: &'static str,
+    check: impl Fn(&ScalingGroup<'_>) -> Option<Vec<Violation>>,
+) -> CheckResult {
     let Some(groups) = groups_of_cluster(region, context.cluster_id()) else {
         return CheckResult::not_applicable("the Auto Scaling groups were not read");
     };
@@ -53,7 +63,7 @@ fn for_each_group(
     }
     let checked: Vec<Vec<Violation>> = groups.iter().filter_map(check).collect();
     if checked.is_empty() {
-        return CheckResult::not_applicable("the launch templates of the groups were not read");
+        return CheckResult::not_applicable(unread);
     }
     CheckResult::counted(checked.len(), checked.into_iter().flatten())
 }

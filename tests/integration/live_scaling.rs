@@ -222,6 +222,20 @@ fn an_instance_refresh_launches_from_its_own_template() {
     }
 }
 
+/// The refresh is the repair: nothing is launched from the version of the group until it has ended.
+#[test]
+fn a_refresh_that_corrects_the_group_leaves_no_finding() {
+    let mut world = refreshing("InProgress");
+    template_version(&mut world, 1).instance_tags.clear();
+    template_version(&mut world, 2).instance_tags.push(Tag { key: KEY.to_owned(), value: "owned".to_owned() });
+    group(&mut world).launch.as_mut().unwrap().propagated.clear();
+    let (_, report) = scan(&Mock::serve(&world.inventory), &world, &[]);
+    assert_eq!(scaling_rules(&report), Vec::<&str>::new(), "{report:#}");
+    group(&mut world).refreshes.as_mut().unwrap()[0].status = "RollbackInProgress".to_owned();
+    let (_, report) = scan(&Mock::serve(&world.inventory), &world, &[]);
+    assert_eq!(scaling_rules(&report), ["asg-next-instance-untagged"], "{report:#}");
+}
+
 #[test]
 fn an_instance_refresh_that_cannot_be_read_costs_only_its_rules() {
     let denied = Fault::Error(403, "AccessDenied", "You are not authorized to perform this operation.");
@@ -266,7 +280,7 @@ fn hooks_are_read_where_an_instance_waits() {
     let (_, report) = scan(&mock, &world, &[]);
     assert_eq!(scaling_rules(&report), ["asg-instance-waits"], "{report:#}");
     assert_eq!(mock.count("autoscaling:DescribeLifecycleHooks"), 1);
-    assert!(report["findings"].to_string().contains("`ready` terminates them after 3600 seconds"), "{report:#}");
+    assert!(report["findings"].to_string().contains("`ready` (ABANDON after 3600 seconds)"), "{report:#}");
 }
 
 /// The quota of rules is asked for where a security group has many.

@@ -39,19 +39,23 @@ pub struct AutoScalingGroup {
 }
 
 impl AutoScalingGroup {
-    /// The launch templates that it names, then those that an instance refresh launches from now. The group itself names
-    /// them only when the refresh has succeeded.
-    /// Source: Amazon EC2 Auto Scaling API Reference, `StartInstanceRefresh`, `DesiredConfiguration`.
+    /// The launch templates that it names, then those that an instance refresh launches from now.
     pub(crate) fn templates(&self) -> impl Iterator<Item = &TemplateReference> {
         self.launch.iter().flat_map(|launch| &launch.templates).chain(self.refreshed_templates())
     }
 
-    /// The launch templates that an instance refresh launches from, and that the group does not name.
+    /// The launch templates of its next instances: those of an instance refresh until that has ended, else its own. The group
+    /// names those of a refresh only when it has succeeded.
+    /// Source: Amazon EC2 Auto Scaling User Guide, "How an instance refresh works in an Auto Scaling group": to scale out,
+    /// the desired configuration is used instead of the settings of the group.
+    pub(crate) fn next_templates(&self) -> Vec<&TemplateReference> {
+        let refreshed: Vec<&TemplateReference> = self.refreshed_templates().collect();
+        if refreshed.is_empty() { self.launch.iter().flat_map(|launch| &launch.templates).collect() } else { refreshed }
+    }
+
+    /// The launch templates that an instance refresh launches from.
     pub(crate) fn refreshed_templates(&self) -> impl Iterator<Item = &TemplateReference> {
-        let own = self.launch.iter().flat_map(|launch| &launch.templates);
-        let own: Vec<&TemplateReference> = own.collect();
-        let active = self.refreshes.iter().flatten().filter(|one| one.is_active());
-        active.flat_map(|one| &one.templates).filter(move |one| !own.contains(one))
+        self.active_refresh().into_iter().flat_map(|one| &one.templates)
     }
 
     /// The instance refresh that goes on.

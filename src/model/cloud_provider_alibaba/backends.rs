@@ -85,7 +85,12 @@ impl Request<'_> {
                 .note_unknown("targets", "cloud configurations differ in `featureGates`, on which IPv6 servers depend");
             return Backends::Are(Answer::Unknown);
         };
-        let reading = Reading { families, skips_terminating: self.is_since(10), needs_named_port: self.is_since(12) };
+        let reading = Reading {
+            families,
+            skips_terminating: self.is_since(10),
+            needs_named_port: self.is_since(12),
+            takes_unstated: false,
+        };
         let pods = pods(self.world.evidence, self.service, reading);
         decision.target_type = match self.config.has_pods_as_backends(self.service) {
             Answer::Is(true) if !by_address => Answer::Is("eni"),

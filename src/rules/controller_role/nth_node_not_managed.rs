@@ -29,25 +29,28 @@ fn check(context: &Context<'_>) -> CheckResult {
         return CheckResult::not_applicable("no node termination handler with a queue, or its options are not known");
     }
     let regions = context.view.regions.iter();
-    let nodes: Vec<(&[Tag], &[Tag])> = regions
+    let nodes: Vec<(bool, &[Tag], &[Tag])> = regions
         .flat_map(|region| {
             let of_group = |name: &str| -> &[Tag] {
                 let mut groups = region.region.auto_scaling_groups.iter().flatten();
                 groups.find(|group| group.name == name).map_or(&[], |group| group.tags.as_slice())
             };
-            let members = region.members.iter().filter(|member| !is_drained_by_others(member));
-            members.map(move |one| (&*one.instance.tags, one.auto_scaling_group().map_or(&[][..], of_group)))
+            region.members.iter().map(move |one| {
+                let of_group = one.auto_scaling_group().map_or(&[][..], of_group);
+                (is_drained_by_others(one), &*one.instance.tags, of_group)
+            })
         })
         .collect();
-    if nodes.is_empty() {
+    let number = nodes.iter().filter(|(is_drained, ..)| !is_drained).count();
+    if number == 0 {
         return CheckResult::not_applicable("no node that the handler would drain");
     }
     let found = handlers.iter().filter_map(|handler| {
         let HandlerScope::Tagged(tag) = &handler.scope else { return None };
-        if nodes.iter().any(|(of_instance, of_group)| handler.takes(of_instance, of_group)) {
+        if nodes.iter().any(|(_, of_instance, of_group)| handler.takes(of_instance, of_group)) {
             return None;
         }
-        let nodes = match nodes.len() {
+        let nodes = match number {
             1 => "the only node does not have".to_owned(),
             count => format!("none of {} has", text::count(count, "node")),
         };
@@ -112,7 +115,15 @@ spec:
 
     #[test]
     fn silent() {
+        // Those of Karpenter have it.
+        aws::silent(&RULE, |c| {
+            c.manifests = handler!("1.25.0");
+            let held = &mut c.instance(aws::WORKER).tags;
+            tag(held, "karpenter.sh/nodepool", "default");
+            tag(held, KEY, "");
+        });
         for manifests in [
+            handler!("1.25.0", "DRY_RUN": "false", "CHECK_TAG_BEFORE_DRAINING": "f"),
             handler!("1.25.0", "CHECK_TAG_BEFORE_DRAINING": "false"),
             handler!("1.25.0", "CHECK_ASG_TAG_BEFORE_DRAINING": "false"),
             handler!("1.16.5", "CHECK_ASG_TAG_BEFORE_DRAINING": "false"),
@@ -130,6 +141,29 @@ spec:
         tagged(handler!("1.16.5"), |c| tag(&mut c.launch_group("workers").tags, KEY, "true"));
     }
 
+    /// Flags come before the environment, with one or two dashes; a boolean takes no next word.
+    #[test]
+    fn flags_are_read_as_go_reads_them() {
+        let with = |flags: &str| {
+            let checked = handler!("1.25.0", "CHECK_TAG_BEFORE_DRAINING": "false");
+            format!("{checked}        args: [{flags}]\n").leak()
+        };
+        for flags in
+            ["--check-tag-before-draining", "-check-tag-before-draining, 'false'", "--check-tag-before-draining=T"]
+        {
+            aws::fires(&RULE, |c| c.manifests = with(flags));
+        }
+        for flags in ["-check-tag-before-draining=false", "-managed-tag, drain, -check-tag-before-draining=true"] {
+            aws::silent(&RULE, |c| {
+                c.manifests = with(flags);
+                tag(&mut c.instance(aws::WORKER).tags, "drain", "");
+            });
+        }
+        let by_flag =
+            handler!("1.25.0").replace("'true'}", "''}") + "        args: [--enable-sqs-termination-draining]\n";
+        aws::fires(&RULE, |c| c.manifests = by_flag.leak());
+    }
+
     #[test]
     fn what_is_not_known_decides_nothing() {
         let hidden = concat!(
@@ -137,6 +171,7 @@ spec:
             "        - {name: MANAGED_TAG, valueFrom: {configMapKeyRef: {name: nth, key: tag}}}\n"
         );
         aws::does_not_apply(&RULE, |c| c.manifests = hidden);
+        aws::does_not_apply(&RULE, |c| c.manifests = handler!("1.25.0", "DRY_RUN": "true"));
         aws::does_not_apply(&RULE, |c| c.manifests = handler!("1.25.0", "CHECK_TAG_BEFORE_DRAINING": "perhaps"));
         // EKS drains the nodes of its managed groups.
         aws::does_not_apply(&RULE, |c| {

@@ -1,20 +1,23 @@
 use std::collections::BTreeSet;
 
-use crate::aws::{LoadBalancerKind, TargetHealth};
+use crate::aws::{LoadBalancerKind, TargetGroup, TargetHealth};
+use crate::kubernetes::Service;
 use crate::model::existing::Balancer;
 use crate::model::pods::instances_with_pod;
 use crate::nodes::{EXCLUDED_FROM_LOAD_BALANCERS, KubernetesNode};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{BALANCER, BALANCERS, TAGS, described, for_each, listed, on_balancer, service_behind};
+use super::{
+    BALANCER, BALANCERS, SETTLED, TAGS, described, for_each, is_new, listed, on_balancer, read_at, service_behind,
+};
 
 pub(super) const RULE: Rule = Rule {
     id: "lb-local-pods-no-target",
     title: "no Node with a ready Pod of a Service is a target of its load balancer",
     severity: RuleSeverity::always(Severity::Warning),
     resources: BALANCER,
-    condition: "A Service has `externalTrafficPolicy: Local` and ready Pods, its endpoints were given, no target of its load balancer is healthy, and none of the Nodes with a ready Pod is a target. The message names what excludes such a Node: its labels or taints, as the controller reads them. Karpenter excludes a Node that it drains.",
+    condition: "A Service has `externalTrafficPolicy: Local` and ready Pods, its endpoints were given, no target of a target group is healthy or new, and none of the Nodes with a ready Pod is a target that gets traffic. Each target group of an Application Load Balancer is compared with the Pods of its Service. Load balancers and Nodes of the last fifteen minutes are skipped. The message names what excludes such a Node: its labels or taints, as the controller reads them. Karpenter excludes a Node that it drains.",
     impact: "all targets fail the health check by design, and connections fail although the Pods are ready",
     fix: "Let the Pods run on Nodes that are targets, or remove what excludes their Nodes.",
     sources: &[
@@ -38,57 +41,95 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> CheckResult {
     let nodes = context.view.nodes.unwrap_or_default();
     for_each(context, |one| {
-        let is_classic = one.balancer.kind == LoadBalancerKind::Classic;
-        let lists: Vec<(Option<&str>, &[TargetHealth])> = if is_classic {
-            vec![(None, one.balancer.health.as_deref()?)]
-        } else {
-            let of_instances = one.groups.iter().filter(|group| group.target_type.as_deref() == Some("instance"));
-            of_instances.filter_map(|group| Some((Some(group.name.as_str()), group.targets.as_deref()?))).collect()
-        };
-        let service = one.service.or_else(|| one.groups.iter().find_map(|group| service_behind(context, group)))?;
-        if lists.is_empty() || !service.is_local {
+        if is_new(context, one) {
             return Some(Vec::new());
         }
-        let with_pod = instances_with_pod(context.kubernetes, service, nodes)?;
-        let is_target = |targets: &[TargetHealth]| targets.iter().any(|target| with_pod.contains(target.id.as_str()));
-        let found = lists.into_iter().filter(|(_, targets)| {
-            !targets.is_empty()
-                && !with_pod.is_empty()
-                && !targets.iter().any(TargetHealth::is_healthy)
-                && !is_target(targets)
-        });
-        let found = found.map(|(group, _)| violation(one, group, &with_pod, nodes));
-        Some(found.collect())
+        // Each target group has the Pods of its Service.
+        let mut lists: Vec<(Option<&TargetGroup>, &[TargetHealth], &Service)> = Vec::new();
+        if one.balancer.kind == LoadBalancerKind::Classic {
+            lists.push((None, one.balancer.health.as_deref()?, one.service?));
+        }
+        for group in one.groups.iter().filter(|group| group.target_type.as_deref() == Some("instance")) {
+            let service = one.service.or_else(|| service_behind(context, group));
+            if let (Some(targets), Some(service)) = (group.targets.as_deref(), service) {
+                lists.push((Some(group), targets, service));
+            }
+        }
+        let local: Vec<_> = lists.iter().filter(|(.., service)| service.is_local).collect();
+        if local.is_empty() {
+            return (!lists.is_empty()).then(Vec::new);
+        }
+        let mut is_known = false;
+        let mut found = Vec::new();
+        for (group, targets, service) in local {
+            let Some(with_pod) = instances_with_pod(context.kubernetes, service, nodes) else { continue };
+            // A Node whose instance is not known may be any target.
+            let are_known = with_pod.iter().all(|id| one.region.instance(id).is_some());
+            let are_settled =
+                with_pod.iter().all(|id| node_of(id, nodes).is_some_and(|node| is_settled(context, node)));
+            if !are_known {
+                continue;
+            }
+            is_known = true;
+            let serves = |target: &&TargetHealth| !matches!(target.state.as_str(), "draining" | "unused");
+            let mut serving = targets.iter().filter(serves);
+            let is_down = !targets.is_empty() && targets.iter().all(is_down);
+            if are_settled && is_down && !with_pod.is_empty() && !serving.any(|one| with_pod.contains(one.id.as_str()))
+            {
+                found.push(violation(one, *group, targets, &with_pod, nodes));
+            }
+        }
+        is_known.then_some(found)
     })
+}
+
+/// True for a target that certainly gets no new connection.
+/// Source: Elastic Load Balancing API Reference, `TargetHealth`, `State`, and (2012-06-01) `InstanceState`.
+fn is_down(target: &TargetHealth) -> bool {
+    matches!(target.state.as_str(), "unhealthy" | "unhealthy.draining" | "unused" | "draining" | "OutOfService")
+}
+
+/// True if a Node has been there for a while, as far as the evidence shows its age.
+fn is_settled(context: &Context<'_>, node: &KubernetesNode) -> bool {
+    let now = read_at(context);
+    node.created_at.zip(now).is_none_or(|(created, now)| now.duration_since(created) >= SETTLED)
+}
+
+fn node_of<'n>(id: &str, nodes: &'n [KubernetesNode]) -> Option<&'n KubernetesNode> {
+    nodes.iter().find(|node| node.provider_id.ends_with(&format!("/{id}")))
 }
 
 fn violation(
     one: &Balancer<'_>,
-    group: Option<&str>,
+    group: Option<&TargetGroup>,
+    targets: &[TargetHealth],
     with_pod: &BTreeSet<&str>,
     nodes: &[KubernetesNode],
 ) -> Violation {
     let names: Vec<String> = with_pod.iter().map(|id| node_phrase(one, id, nodes)).collect();
     let of = match group {
-        Some(group) => format!("`{}` of {}", text::printable(group), described(one)),
+        Some(group) => format!("`{}` of {}", text::printable(&group.name), described(one)),
         None => described(one),
     };
-    let are_none = if names.len() == 1 { "is not a target" } else { "are not targets" };
+    let is_leaving = with_pod.iter().any(|id| targets.iter().any(|target| target.id == **id));
+    let are_none = match (is_leaving, names.len()) {
+        (true, _) => "from which the load balancer takes its traffic away",
+        (false, 1) => "which is not a target",
+        (false, _) => "which are not targets",
+    };
     let message = format!(
-        "no target of {of} is healthy: the ready Pods run on {}, which {are_none}, and the Service has externalTrafficPolicy Local",
+        "no target of {of} is healthy: the ready Pods run on {}, {are_none}, and the Service has externalTrafficPolicy Local",
         listed(names.iter().map(String::as_str))
     );
     let fix = "let the Pods run on Nodes that are targets, or remove what excludes their Nodes";
     let related = with_pod.iter().map(|id| one.region.bare(ResourceKind::Instance, id));
     let violation = on_balancer(one, Severity::Warning, message, fix).related(related);
-    violation.with_respect_to(group.unwrap_or(one.balancer.name.as_str()))
+    violation.with_respect_to(group.map_or(one.balancer.name.as_str(), |group| group.name.as_str()))
 }
 
 /// Name of the Node of an instance, with what excludes it.
 fn node_phrase(one: &Balancer<'_>, id: &str, nodes: &[KubernetesNode]) -> String {
-    let Some(node) = nodes.iter().find(|node| node.provider_id.ends_with(&format!("/{id}"))) else {
-        return text::printable(id).into_owned();
-    };
+    let Some(node) = node_of(id, nodes) else { return text::printable(id).into_owned() };
     let skipped = one.decision.iter().flat_map(|decision| &decision.nodes_left_out);
     let reason = skipped.filter(|skipped| skipped.node == node.name).map(|skipped| skipped.reason.clone()).next();
     // Source: kubernetes-sigs/karpenter `pkg/controllers/node/termination/terminator/terminator.go#Taint`.
@@ -104,6 +145,7 @@ mod tests {
     use serde_json::json;
 
     use super::RULE;
+    use crate::aws::TargetHealth;
     use crate::testing::aws::{self, Cluster, WORKER};
     use crate::testing::load_balancers::{LOCAL_SERVICE, NETWORK_SERVICE, unhealthy};
 
@@ -136,7 +178,23 @@ endpoints:
     }
 
     #[test]
+    fn a_target_that_leaves_counts_as_none() {
+        let said = aws::messages(&RULE, |c| {
+            drained(c, LOCAL_SERVICE);
+            let targets = c.target_group().targets.as_mut().unwrap();
+            let leaving = TargetHealth { id: WORKER.to_owned(), state: "draining".to_owned(), ..targets[0].clone() };
+            targets.push(leaving);
+        });
+        assert!(said.len() == 1 && said[0].contains("takes its traffic away"), "{said:?}");
+    }
+
+    #[test]
     fn silent() {
+        // A target is new.
+        aws::silent(&RULE, |c| {
+            drained(c, LOCAL_SERVICE);
+            "initial".clone_into(&mut c.target_group().targets.as_mut().unwrap()[0].state);
+        });
         // Every node takes the traffic.
         aws::silent(&RULE, |c| drained(c, NETWORK_SERVICE));
         // Another node has a Pod too, and answers.
@@ -147,10 +205,14 @@ endpoints:
     }
 
     #[test]
-    fn without_endpoints_nothing_is_known() {
+    fn without_endpoints_or_instances_nothing_is_known() {
         aws::does_not_apply(&RULE, |c| {
             drained(c, LOCAL_SERVICE);
             c.manifests = LOCAL_SERVICE;
+        });
+        aws::does_not_apply(&RULE, |c| {
+            drained(c, LOCAL_SERVICE);
+            c.node(WORKER)["spec"]["providerID"] = json!("");
         });
     }
 }

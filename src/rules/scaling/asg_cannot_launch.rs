@@ -53,13 +53,18 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
                     let id = template_key(reference);
                     let version = reference.version.as_deref().filter(|_| !is_missing_whole(region, id));
                     let version = version.map(|number| format!("version {} of ", text::printable(number)));
+                    let is_of_refresh = one.group.refreshed_templates().next().is_some();
                     let message = format!(
-                        "`{name}` launches {}the launch template `{}`, which does not exist",
+                        "{}`{name}` launches {}the launch template `{}`, which does not exist",
+                        if is_of_refresh { "the instance refresh of " } else { "" },
                         version.as_deref().unwrap_or_default(),
                         text::printable(id)
                     );
-                    let fix =
-                        if version.is_some() { "name an existing version" } else { "name an existing launch template" };
+                    let fix = match (is_of_refresh, version) {
+                        (true, _) => "cancel the instance refresh, and start it with an existing version",
+                        (false, Some(_)) => "name an existing version",
+                        (false, None) => "name an existing launch template",
+                    };
                     found.push(on_group(region, one, severity, message, fix).with_respect_to(id));
                 }
                 Launch::Known(next) => found.extend(defects(region, next).into_iter().map(|defect| {

@@ -1,6 +1,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::aws::LifecycleHook;
+use crate::aws::scaling_groups::ScalingGroup;
 use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -12,14 +13,14 @@ pub(super) const RULE: Rule = Rule {
     title: "new instances of an Auto Scaling group wait for a lifecycle hook",
     severity: RuleSeverity::always(Severity::Info),
     resources: GROUP,
-    condition: "Instances of a group of the cluster have been in `Pending:Wait` for fifteen minutes or longer, counted from their launch: nothing has completed the action of a lifecycle hook for `autoscaling:EC2_INSTANCE_LAUNCHING`.",
-    impact: "the group registers such an instance with no load balancer; when the time of the hook is over, Auto Scaling terminates it if the default result is `ABANDON`, even if its node is ready",
+    condition: "Instances of a group of the cluster are in `Pending:Wait` fifteen minutes after their launch or later: nothing has completed the action of a lifecycle hook for `autoscaling:EC2_INSTANCE_LAUNCHING`. An instance that leaves a warm pool whose instances run has waited less.",
+    impact: "the group registers such an instance with no load balancer; when the time of a hook with the default result `ABANDON` is over, Auto Scaling terminates the instance, even if its node is ready",
     fix: "Let what the hook is for complete the action (`autoscaling:CompleteLifecycleAction`), or remove the hook.",
     sources: &[
         "Amazon EC2 Auto Scaling User Guide, How lifecycle hooks work in Auto Scaling groups",
         "Amazon EC2 Auto Scaling API Reference, LifecycleHook",
     ],
-    example: "1 instance of `workers` has been in Pending:Wait since its launch (i-0a): the lifecycle hook `ready` terminates it after 3600 seconds unless something completes the action",
+    example: "1 instance of `workers` is in Pending:Wait 15 minutes after launch or later (i-0a); lifecycle hook `ready` (ABANDON after 3600 seconds)",
     reads: &[
         Read::DescribeAutoScalingGroups,
         Read::DescribeInstances,
@@ -49,15 +50,13 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         if late.is_empty() {
             return Some(Vec::new());
         }
-        let hooks = one.group.hooks.iter().flatten().filter(|hook| !hook.is_of_termination());
-        let hooks: Vec<String> = hooks.map(described).collect();
-        let verb = if late.len() == 1 { "has" } else { "have" };
+        let verb = if late.len() == 1 { "is" } else { "are" };
         let message = format!(
-            "{} of `{}` {verb} been in Pending:Wait since launch ({}): {}",
+            "{} of `{}` {verb} in Pending:Wait 15 minutes after launch or later ({}){}",
             text::count(late.len(), "instance"),
             text::printable(&one.group.name),
             text::list(&late, 6),
-            if hooks.is_empty() { "its lifecycle hooks are not known".to_owned() } else { hooks.join("; ") }
+            hooks_of_launches(one)
         );
         let fix =
             "let what the hook is for complete the action (`autoscaling:CompleteLifecycleAction`), or remove the hook";
@@ -66,13 +65,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     })
 }
 
-/// The time of a hook and what follows.
-fn described(hook: &LifecycleHook) -> String {
-    let name = text::printable(&hook.name);
-    let time = hook.heartbeat_timeout.map_or_else(|| "its time".to_owned(), |seconds| format!("{seconds} seconds"));
-    match hook.default_result.as_deref() {
-        Some("CONTINUE") => format!("the lifecycle hook `{name}` puts them into service after {time}"),
-        _ => format!("the lifecycle hook `{name}` terminates them after {time} unless something completes the action"),
+/// The hooks for launches, with their results and times.
+fn hooks_of_launches(one: &ScalingGroup<'_>) -> String {
+    let Some(hooks) = &one.group.hooks else { return "; the lifecycle hooks were not read".to_owned() };
+    let described = |hook: &LifecycleHook| {
+        let result = hook.default_result.as_deref().unwrap_or("ABANDON");
+        let time = hook.heartbeat_timeout.map(|seconds| format!(" after {seconds} seconds")).unwrap_or_default();
+        format!("`{}` ({}{time})", text::printable(&hook.name), text::printable(result))
+    };
+    let hooks: Vec<String> = hooks.iter().filter(|hook| !hook.is_of_termination()).map(described).collect();
+    match hooks.as_slice() {
+        [] => "; the group has no lifecycle hook for launches any more".to_owned(),
+        [only] => format!("; lifecycle hook {only}"),
+        all => format!("; lifecycle hooks {}", all.join(", ")),
     }
 }
 
@@ -98,12 +103,12 @@ mod tests {
     fn fires() {
         aws::fires(&RULE, |c| waiting(c, "Pending:Wait", "2026-01-01T11:30:00Z"));
         let said = aws::messages(&RULE, |c| waiting(c, "Pending:Wait", "2026-01-01T11:30:00Z"));
-        assert!(said[0].contains("`ready` terminates them after 3600 seconds"), "{said:?}");
+        assert!(said[0].ends_with("; lifecycle hook `ready` (ABANDON after 3600 seconds)"), "{said:?}");
         let said = aws::messages(&RULE, |c| {
             waiting(c, "Pending:Wait", "2026-01-01T11:30:00Z");
-            c.launch_group("workers").hooks.as_mut().unwrap()[0].default_result = Some("CONTINUE".to_owned());
+            c.launch_group("workers").hooks = Some(Vec::new());
         });
-        assert!(said[0].contains("puts them into service"), "{said:?}");
+        assert!(said[0].ends_with("no lifecycle hook for launches any more"), "{said:?}");
     }
 
     #[test]

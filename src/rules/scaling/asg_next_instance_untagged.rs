@@ -48,7 +48,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
         } else {
             Fix::none(by_hand)
         };
-        if one.launch.templates.is_empty() {
+        if one.group.next_templates().is_empty() {
             let found = lacks(&one.propagated()).then(|| {
                 let name = text::printable(&one.group.name);
                 let message = format!("the next instance of `{name}` gets no cluster tag: {}", why(None));

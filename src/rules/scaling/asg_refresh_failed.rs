@@ -1,16 +1,20 @@
+use jiff::Timestamp;
+
+use crate::aws::scaling_groups::ScalingGroup;
 use crate::aws::view::RegionView;
+use crate::aws::{Instance, InstanceRefresh};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{GROUP, for_each_group, on_group};
+use super::{GROUP, for_each_read_group, on_group};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-refresh-failed",
     title: "the latest instance refresh of an Auto Scaling group failed",
     severity: RuleSeverity::always(Severity::Info),
     resources: GROUP,
-    condition: "The latest instance refresh of a group of the cluster, which Amazon EC2 Auto Scaling lists for six weeks, has the status `Failed` or `RollbackFailed`.",
-    impact: "the group has nodes of both configurations, or still those that were to be replaced",
+    condition: "The latest instance refresh of a group of the cluster has the status `Failed` or `RollbackFailed`, and the group still has an instance that was launched before it began. Instances without a known time of launch count.",
+    impact: "instances that were to be replaced are still there, next to those that replaced others",
     fix: "Correct what the reason names, and start the instance refresh again.",
     sources: &[
         "Amazon EC2 Auto Scaling API Reference, DescribeInstanceRefreshes",
@@ -28,24 +32,41 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
-    for_each_group(context, region, |one| {
+    for_each_read_group(context, region, "the instance refreshes of the groups were not read", |one| {
         let latest = one.group.refreshes.as_ref()?.first();
         let failed = latest.filter(|latest| matches!(latest.status.as_str(), "Failed" | "RollbackFailed"));
-        let found = failed.map(|latest| {
+        let found = failed.filter(|latest| has_older_instance(region, one, latest)).map(|latest| {
             let day = latest.started_at.as_deref().and_then(|time| time.split('T').next());
             let parts = day.map(str::to_owned).into_iter();
-            let parts = parts.chain(latest.percentage.map(|part| format!("{part} % replaced")));
+            // The percentage falls while a rollback goes on.
+            let is_rollback = latest.status == "RollbackFailed";
+            let percentage = latest.percentage.filter(|_| !is_rollback);
+            let parts = parts.chain(percentage.map(|part| format!("{part} % replaced")));
             let parts: Vec<String> = parts.map(|part| text::printable(&part).into_owned()).collect();
             let about = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
             let reason = latest.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
             let reason = reason.map(|reason| format!(": {}", text::printable(reason))).unwrap_or_default();
-            let message =
-                format!("the latest instance refresh of `{}`{about} failed{reason}", text::printable(&one.group.name));
+            let what = if is_rollback { "the rollback of the" } else { "the" };
+            let message = format!(
+                "{what} latest instance refresh of `{}`{about} failed{reason}",
+                text::printable(&one.group.name)
+            );
             let fix = "correct what the reason names, and start the instance refresh again";
             on_group(region, one, Severity::Info, message, fix)
         });
         Some(found.into_iter().collect())
     })
+}
+
+/// True if an instance of the group may be older than its refresh.
+fn has_older_instance(region: &RegionView<'_>, one: &ScalingGroup<'_>, latest: &InstanceRefresh) -> bool {
+    let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
+    let began = time(&latest.started_at);
+    let mut instances = one.group.instances.iter().filter_map(|id| region.region.instance(id));
+    let mut members = one.members.iter().map(|member| member.instance);
+    let is_older =
+        |instance: &Instance| began.zip(time(&instance.launch_time)).is_none_or(|(began, launched)| launched < began);
+    instances.any(is_older) || members.any(is_older)
 }
 
 #[cfg(test)]
@@ -55,6 +76,8 @@ mod tests {
     use crate::testing::aws::{self, Cluster};
 
     fn refreshed(c: &mut Cluster, status: &str) {
+        c.launch_group("workers");
+        launched(c, "2025-12-01T00:00:00Z");
         c.launch_group("workers").refreshes = Some(vec![InstanceRefresh {
             status: status.to_owned(),
             reason: Some("The security group does not exist.".to_owned()),
@@ -62,6 +85,13 @@ mod tests {
             percentage: Some(40),
             ..InstanceRefresh::default()
         }]);
+    }
+
+    /// Sets when the workers were launched.
+    fn launched(c: &mut Cluster, time: &str) {
+        for id in c.workers_of("workers") {
+            c.instance(&id).launch_time = Some(time.to_owned());
+        }
     }
 
     #[test]
@@ -72,6 +102,9 @@ mod tests {
         let said = aws::messages(&RULE, |c| refreshed(c, "Failed"));
         let expected = "the latest instance refresh of `workers` (2026-01-01, 40 % replaced) failed: The security group does not exist.";
         assert_eq!(said, [expected]);
+        let said = aws::messages(&RULE, |c| refreshed(c, "RollbackFailed"));
+        let expected = "the rollback of the latest instance refresh of `workers` (2026-01-01) failed: The security group does not exist.";
+        assert_eq!(said, [expected]);
     }
 
     #[test]
@@ -80,6 +113,11 @@ mod tests {
             aws::silent(&RULE, |c| refreshed(c, status));
         }
         aws::silent(&RULE, |c| c.launch_group("workers").refreshes = Some(Vec::new()));
+        // Every instance is younger.
+        aws::silent(&RULE, |c| {
+            refreshed(c, "Failed");
+            launched(c, "2026-01-02T00:00:00Z");
+        });
     }
 
     #[test]

@@ -4,14 +4,14 @@ use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{GROUP, for_each_group, on_group};
+use super::{GROUP, for_each_read_group, on_group};
 
 pub(super) const RULE: Rule = Rule {
     id: "asg-termination-hook-missing",
     title: "an Auto Scaling group terminates nodes before the node termination handler can drain them",
     severity: RuleSeverity::always(Severity::Info),
     resources: GROUP,
-    condition: "The AWS node termination handler reads a queue and handles the nodes of a group, which has no lifecycle hook for `autoscaling:EC2_INSTANCE_TERMINATING`. Managed node groups of EKS are skipped: EKS drains their nodes.",
+    condition: "The AWS node termination handler reads a queue and handles the nodes of a group, which has no lifecycle hook for `autoscaling:EC2_INSTANCE_TERMINATING`. Groups whose maximum size is zero, and handlers in a dry run, do not count. Managed node groups of EKS are skipped: EKS drains their nodes.",
     impact: "on scale-in, rebalancing between zones and an instance refresh, the handler learns of a termination only from state changes, when the instance shuts down already; the cluster autoscaler drains the nodes that it removes",
     fix: "Put a lifecycle hook for `autoscaling:EC2_INSTANCE_TERMINATING` on the group.",
     sources: &[
@@ -34,9 +34,10 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     if handlers.is_empty() {
         return CheckResult::not_applicable("no node termination handler with a queue, or its options are not known");
     }
-    for_each_group(context, region, |one| {
+    for_each_read_group(context, region, "the lifecycle hooks of the groups were not read", |one| {
         let hooks = one.group.hooks.as_ref()?;
-        let is_handled = !is_of_eks(one) && handlers.iter().any(|handler| handler.takes_group(one));
+        let is_handled =
+            !is_of_eks(one) && one.group.max_size > 0 && handlers.iter().any(|handler| handler.takes_group(one));
         if !is_handled || hooks.iter().any(LifecycleHook::is_of_termination) {
             return Some(Vec::new());
         }
