@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::aws::autoscaler::managed_groups;
-use crate::aws::companions::{CompanionRole, CompanionRun, environment};
+use crate::aws::companions::{CompanionRole, CompanionRun, Switch, environment};
 use crate::aws::controller_tags::ControllerTags;
 use crate::aws::roles::{environment_of, policy_set};
 use crate::aws::view::ClusterView;
@@ -93,7 +93,7 @@ pub(crate) fn unmet_calls(
     let shapes = requests(run.row.companion).iter().filter(is_made);
     let refused = shapes.filter_map(|shape| {
         let mut environment = request_environment(shape, &grants.environment, own, &grants.keys);
-        if is_direct(shape, run.version) {
+        if is_direct(shape, run) {
             set_direct(&mut environment);
         }
         let resources: Vec<String> = shape.resources.iter().map(|rest| arn(account, shape.action, rest)).collect();
@@ -335,10 +335,20 @@ fn arn(account: &Account, action: &str, rest: &str) -> String {
     format!("arn:{}:{service}:*:{owner}:{rest}", account.partition)
 }
 
-/// True if the controller makes a call itself. Without a version, a service may make some of its calls.
-fn is_direct(shape: &RequestShape, version: Option<ControllerVersion>) -> bool {
+/// True if the controller makes a call itself. Without a version, a service may make some of its calls; and Karpenter can be
+/// told to try none.
+/// Source: aws/karpenter-provider-aws `pkg/operator/options/options.go` (`--disable-dry-run`).
+fn is_direct(shape: &RequestShape, run: &CompanionRun<'_>) -> bool {
     let first = ControllerVersion::new(0, 0, 0);
-    version.unwrap_or(first) >= shape.direct_since
+    if shape.direct_since == first {
+        return true;
+    }
+    let tries = match run.switch("disable-dry-run") {
+        Switch::Off => true,
+        Switch::On | Switch::Unknown => false,
+        Switch::Absent => run.knows_arguments() && run.setting("DISABLE_DRY_RUN", false) == Some(false),
+    };
+    tries && run.version.unwrap_or(first) >= shape.direct_since
 }
 
 /// Notes that no service makes a request for the caller.

@@ -3,7 +3,7 @@
 //! `pkg/monitor/sqsevent/sqs-monitor.go#processInterruptionEvents` and `#getNodeInfo`.
 
 use crate::aws::autoscaler::EKS_NODE_GROUP;
-use crate::aws::companions::{CompanionRun, Switch, companions, is_reference};
+use crate::aws::companions::{CompanionRun, companions, is_reference};
 use crate::aws::scaling_groups::ScalingGroup;
 use crate::aws::view::Member;
 use crate::controller::ControllerVersion;
@@ -91,36 +91,61 @@ fn scope(run: &CompanionRun<'_>) -> Option<HandlerScope> {
 
 /// A boolean option.
 fn switch(run: &CompanionRun<'_>, flag: &str, variable: &'static str) -> Given<bool> {
-    match run.switch(flag) {
-        Switch::On => Given::Value(true),
-        Switch::Off => Given::Value(false),
-        Switch::Unknown => Given::Hidden,
-        Switch::Absent => match of_environment(run, variable) {
-            Given::Value(value) if is_true(value) => Given::Value(true),
-            Given::Value(value) if is_false(value) => Given::Value(false),
-            Given::Value(_) | Given::Hidden => Given::Hidden,
-            Given::Absent => Given::Absent,
-        },
+    match text(run, flag, variable) {
+        Given::Value(value) if is_true(value) => Given::Value(true),
+        Given::Value(value) if is_false(value) => Given::Value(false),
+        Given::Value(_) | Given::Hidden => Given::Hidden,
+        Given::Absent => Given::Absent,
     }
 }
 
-/// An option with a value, which may follow its flag as the next word.
 fn text<'r>(run: &'r CompanionRun<'_>, flag: &str, variable: &'static str) -> Given<&'r str> {
-    let mut words = run.container.words.iter().map(|word| word.value.as_str());
-    let mut given = None;
-    while let Some(word) = words.next() {
-        let rest = word.strip_prefix("--").or_else(|| word.strip_prefix('-')).and_then(|rest| rest.strip_prefix(flag));
-        match rest {
-            Some("") => given = words.next().or(given),
-            Some(rest) => given = rest.strip_prefix('=').or(given),
-            None => {}
-        }
-    }
-    match given {
+    match go_flag(run, flag) {
         Some(value) if is_reference(value) => Given::Hidden,
         Some(value) => Given::Value(value),
         None => of_environment(run, variable),
     }
+}
+
+/// Flags that take no next word as their value; those that begin with `enable-` and `check-` are others.
+/// Source: `pkg/config/config.go#ParseCliArgs` (`flag.BoolVar`).
+const SWITCHES: [&str; 11] = [
+    "cordon-only",
+    "delete-local-data",
+    "delete-sqs-msg-if-node-not-found",
+    "dry-run",
+    "emit-kubernetes-events",
+    "exclude-from-load-balancers",
+    "ignore-daemon-sets",
+    "json-logging",
+    "taint-node",
+    "use-apiserver-cache",
+    "use-provider-id",
+];
+
+/// Value of a flag, the last one if it is repeated. The first word that is no flag ends them.
+/// Source: golang/go `src/flag/flag.go#FlagSet.parseOne`.
+fn go_flag<'r>(run: &'r CompanionRun<'_>, flag: &str) -> Option<&'r str> {
+    let mut words = run.container.words.iter().map(|word| word.value.as_str()).peekable();
+    // The program, if the words begin with it.
+    words.next_if(|word| !word.starts_with('-'));
+    let mut found = None;
+    while let Some(word) = words.next() {
+        let Some(rest) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')).filter(|rest| !rest.is_empty())
+        else {
+            break;
+        };
+        let is_switch = SWITCHES.contains(&rest) || rest.starts_with("enable-") || rest.starts_with("check-");
+        let (name, value) = match rest.split_once('=') {
+            Some((name, value)) => (name, value),
+            None if is_switch => (rest, "true"),
+            None => (rest, words.next()?),
+        };
+        if name == flag {
+            found = Some(value);
+        }
+    }
+    found
 }
 
 fn of_environment<'r>(run: &'r CompanionRun<'_>, variable: &'static str) -> Given<&'r str> {

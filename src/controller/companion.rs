@@ -269,7 +269,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 50] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 51] = [
     "alibaba-cloud-config-file",
     "alibaba-cloud-zone-type",
     "aws-assume-role",
@@ -286,6 +286,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 50] = [
     "default-load-balancer-scheme",
     "default-tags",
     "default-target-type",
+    "disable-dry-run",
     "disable-ingress-class-annotation",
     "disable-ingress-group-name-annotation",
     "disable-restricted-sg-rules",

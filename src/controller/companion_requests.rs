@@ -61,11 +61,16 @@ const fn creates(action: &'static str, resources: &'static [&'static str]) -> Re
     }
 }
 
-/// A call that EC2 Fleet makes for Karpenter, which tries it itself from 1.3.0 on.
-/// Source: aws/karpenter-provider-aws v1.3.0, `pkg/controllers/nodeclass/validation.go`.
-const fn by_fleet(shape: RequestShape) -> RequestShape {
-    RequestShape { direct_since: ControllerVersion::new(1, 3, 0), ..shape }
+/// A call that EC2 Fleet makes for Karpenter, which tries it itself from 1.3.0 on; on a launch template from 1.6.4 on.
+/// Source: aws/karpenter-provider-aws v1.3.0 and v1.6.4, `pkg/controllers/nodeclass/validation.go`.
+const fn by_fleet(shape: RequestShape, (minor, patch): (u32, u32)) -> RequestShape {
+    RequestShape { direct_since: ControllerVersion::new(1, minor, patch), ..shape }
 }
+
+/// Release of Karpenter from which it tries launches.
+const TRIED: (u32, u32) = (3, 0);
+/// Release from which these name the launch template.
+const TRIED_BY_TEMPLATE: (u32, u32) = (6, 4);
 
 const fn tags(action: &'static str, creation: &'static str, resources: &'static [&'static str]) -> RequestShape {
     RequestShape { creation: Some(creation), ..creates(action, resources) }
@@ -137,11 +142,11 @@ const KARPENTER: &[RequestShape] = &[
     changes("ec2:CreateFleet", LAUNCH_TEMPLATES),
     creates("ec2:CreateLaunchTemplate", LAUNCH_TEMPLATES),
     tags("ec2:CreateTags", "CreateLaunchTemplate", LAUNCH_TEMPLATES),
-    by_fleet(creates("ec2:RunInstances", &["instance/*"])),
-    by_fleet(creates("ec2:RunInstances", &["network-interface/*"])),
-    by_fleet(creates("ec2:RunInstances", VOLUMES)),
-    by_fleet(changes("ec2:RunInstances", LAUNCH_TEMPLATES)),
-    by_fleet(uses("ec2:RunInstances", &["image/*"])),
+    by_fleet(creates("ec2:RunInstances", &["instance/*"]), TRIED),
+    by_fleet(creates("ec2:RunInstances", &["network-interface/*"]), TRIED),
+    by_fleet(creates("ec2:RunInstances", VOLUMES), TRIED),
+    by_fleet(changes("ec2:RunInstances", LAUNCH_TEMPLATES), TRIED_BY_TEMPLATE),
+    by_fleet(uses("ec2:RunInstances", &["image/*"]), TRIED),
     changes("ec2:TerminateInstances", &["instance/*"]),
 ];
 

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning if only a VolumeAttributesClass causes the call; info if AWS began to check the call after the release, whose published policy lacks it too",
     ),
     resources: &[ResourceKind::Role],
-    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`; an existing volume if a VolumeAttributesClass sets tags, the driver is of 1.33 or later, and `csi-resizer` has the feature gate), or a statement denies them; or they are limited to requests that a service of AWS makes for the caller (`aws:ViaAWSService`, `aws:CalledVia`). Karpenter itself tries `ec2:RunInstances` from 1.3.0 on. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them; with the EC2NodeClasses of Karpenter, every tag is. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
+    condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`; an existing volume if a VolumeAttributesClass sets tags, the driver is of 1.33 or later, and `csi-resizer` has the feature gate), or a statement denies them; or they are limited to requests that a service of AWS makes for the caller (`aws:ViaAWSService`, `aws:CalledVia`). Karpenter itself tries `ec2:RunInstances` from 1.3.0 on, unless `DISABLE_DRY_RUN` is set. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them; with the EC2NodeClasses of Karpenter, every tag is. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
     impact: "the controller fails with AccessDenied, although its policy names the action",
     fix: "Attach the policy that the project publishes for the release, or configure the controller to set the tag.",
     sources: &[
@@ -350,6 +350,14 @@ spec:
             assert!(found.len() == 1 && found[0].contains("ec2:RunInstances (instance/*)"), "{condition}: {found:?}");
             assert_eq!(with("1.2.0", condition), [""; 0], "{condition}");
         }
+        let untried = aws::messages(&RULE, |c| {
+            let off = "        env:\n        - {name: DISABLE_DRY_RUN, value: 'true'}\n";
+            assert_eq!(KARPENTER.matches("        env:\n").count(), 1, "{KARPENTER}");
+            c.manifests = KARPENTER.replace("        env:\n", off).leak();
+            c.add_role("karpenter", r#"{"Statement":[{"Effect":"Allow","Action":["ec2:*","iam:*"],"Resource":"*"},
+                {"Effect":"Deny","Action":"ec2:RunInstances","Resource":"*","Condition":{"Bool":{"aws:ViaAWSService":"false"}}}]}"#);
+        });
+        assert_eq!(untried, [""; 0]);
         assert_eq!(with("1.6.0", r#""Bool":{"aws:ViaAWSService":"true"}"#), [""; 0]);
     }
 

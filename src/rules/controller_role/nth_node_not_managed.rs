@@ -148,9 +148,15 @@ spec:
             let checked = handler!("1.25.0", "CHECK_TAG_BEFORE_DRAINING": "false");
             format!("{checked}        args: [{flags}]\n").leak()
         };
-        for flags in
-            ["--check-tag-before-draining", "-check-tag-before-draining, 'false'", "--check-tag-before-draining=T"]
-        {
+        for flags in [
+            "--check-tag-before-draining",
+            "-check-tag-before-draining, 'false'",
+            "--check-tag-before-draining=T",
+            // What is no flag ends them.
+            "--check-tag-before-draining, x, --check-tag-before-draining=false",
+            "--check-tag-before-draining, --, --check-tag-before-draining=false",
+            "--check-tag-before-draining, --node-name, --check-tag-before-draining=false",
+        ] {
             aws::fires(&RULE, |c| c.manifests = with(flags));
         }
         for flags in ["-check-tag-before-draining=false", "-managed-tag, drain, -check-tag-before-draining=true"] {

@@ -111,11 +111,12 @@ fn violation(
         Some(group) => format!("`{}` of {}", text::printable(&group.name), described(one)),
         None => described(one),
     };
-    let is_leaving = with_pod.iter().any(|id| targets.iter().any(|target| target.id == **id));
-    let are_none = match (is_leaving, names.len()) {
-        (true, _) => "from which the load balancer takes its traffic away",
-        (false, 1) => "which is not a target",
-        (false, _) => "which are not targets",
+    let leaving = with_pod.iter().filter(|id| targets.iter().any(|target| target.id == ***id)).count();
+    let are_none = match (leaving, names.len()) {
+        (0, 1) => "which is not a target",
+        (0, _) => "which are not targets",
+        (leaving, all) if leaving == all => "from which the load balancer takes its traffic away",
+        _ => "none of which is a target that gets traffic",
     };
     let message = format!(
         "no target of {of} is healthy: the ready Pods run on {}, {are_none}, and the Service has externalTrafficPolicy Local",

@@ -1,8 +1,8 @@
 use jiff::{SignedDuration, Timestamp};
 
-use crate::aws::LifecycleHook;
 use crate::aws::scaling_groups::ScalingGroup;
 use crate::aws::view::RegionView;
+use crate::aws::{InstanceState, LifecycleHook};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -41,7 +41,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     };
     for_each_group(context, region, |one| {
         let waits = |id: &&str| {
-            let launched = region.region.instance(id).and_then(|instance| instance.launch_time.as_deref());
+            let instance = region.region.instance(id);
+            let instance = instance.filter(|one| matches!(one.state, InstanceState::Running | InstanceState::Pending));
+            let launched = instance.and_then(|instance| instance.launch_time.as_deref());
             let launched: Option<Timestamp> = launched.and_then(|time| time.parse().ok());
             launched.is_some_and(|launched| now.duration_since(launched) >= SETTLED)
         };

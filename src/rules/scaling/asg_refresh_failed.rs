@@ -13,8 +13,8 @@ pub(super) const RULE: Rule = Rule {
     title: "the latest instance refresh of an Auto Scaling group failed",
     severity: RuleSeverity::always(Severity::Info),
     resources: GROUP,
-    condition: "The latest instance refresh of a group of the cluster has the status `Failed` or `RollbackFailed`, and the group still has an instance that was launched before it began. Instances without a known time of launch count.",
-    impact: "instances that were to be replaced are still there, next to those that replaced others",
+    condition: "The latest instance refresh of a group of the cluster has the status `RollbackFailed`; or it has the status `Failed`, and the group still has an instance that was launched before it began. Instances without a known time of launch count.",
+    impact: "the group has instances that it would not launch today, or that were to be replaced",
     fix: "Correct what the reason names, and start the instance refresh again.",
     sources: &[
         "Amazon EC2 Auto Scaling API Reference, DescribeInstanceRefreshes",
@@ -35,18 +35,18 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     for_each_read_group(context, region, "the instance refreshes of the groups were not read", |one| {
         let latest = one.group.refreshes.as_ref()?.first();
         let failed = latest.filter(|latest| matches!(latest.status.as_str(), "Failed" | "RollbackFailed"));
-        let found = failed.filter(|latest| has_older_instance(region, one, latest)).map(|latest| {
+        let matters = |latest: &&InstanceRefresh| is_rollback(latest) || has_older_instance(region, one, latest);
+        let found = failed.filter(matters).map(|latest| {
             let day = latest.started_at.as_deref().and_then(|time| time.split('T').next());
             let parts = day.map(str::to_owned).into_iter();
             // The percentage falls while a rollback goes on.
-            let is_rollback = latest.status == "RollbackFailed";
-            let percentage = latest.percentage.filter(|_| !is_rollback);
+            let percentage = latest.percentage.filter(|_| !is_rollback(latest));
             let parts = parts.chain(percentage.map(|part| format!("{part} % replaced")));
             let parts: Vec<String> = parts.map(|part| text::printable(&part).into_owned()).collect();
             let about = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
             let reason = latest.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
             let reason = reason.map(|reason| format!(": {}", text::printable(reason))).unwrap_or_default();
-            let what = if is_rollback { "the rollback of the" } else { "the" };
+            let what = if is_rollback(latest) { "the rollback of the" } else { "the" };
             let message = format!(
                 "{what} latest instance refresh of `{}`{about} failed{reason}",
                 text::printable(&one.group.name)
@@ -58,11 +58,16 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     })
 }
 
+fn is_rollback(latest: &InstanceRefresh) -> bool {
+    latest.status == "RollbackFailed"
+}
+
 /// True if an instance of the group may be older than its refresh.
 fn has_older_instance(region: &RegionView<'_>, one: &ScalingGroup<'_>, latest: &InstanceRefresh) -> bool {
     let time = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
     let began = time(&latest.started_at);
-    let mut instances = one.group.instances.iter().filter_map(|id| region.region.instance(id));
+    let instances = one.group.instances.iter().filter_map(|id| region.region.instance(id));
+    let mut instances = instances.filter(|instance| instance.state.is_live());
     let mut members = one.members.iter().map(|member| member.instance);
     let is_older =
         |instance: &Instance| began.zip(time(&instance.launch_time)).is_none_or(|(began, launched)| launched < began);
