@@ -335,8 +335,8 @@ fn arn(account: &Account, action: &str, rest: &str) -> String {
     format!("arn:{}:{service}:*:{owner}:{rest}", account.partition)
 }
 
-/// True if the controller makes a call itself. Without a version, a service may make some of its calls; and Karpenter can be
-/// told to try none.
+/// True if the controller makes a call itself. Without a version, a service may make some of its calls; and an option of
+/// Karpenter switches its tries off.
 /// Source: aws/karpenter-provider-aws `pkg/operator/options/options.go` (`--disable-dry-run`).
 fn is_direct(shape: &RequestShape, run: &CompanionRun<'_>) -> bool {
     let first = ControllerVersion::new(0, 0, 0);

@@ -123,7 +123,7 @@ const SWITCHES: [&str; 11] = [
     "use-provider-id",
 ];
 
-/// Value of a flag, the last one if it is repeated. The first word that is no flag ends them.
+/// Value of a flag, the last one if it is repeated. The first word that is not a flag ends them.
 /// Source: golang/go `src/flag/flag.go#FlagSet.parseOne`.
 fn go_flag<'r>(run: &'r CompanionRun<'_>, flag: &str) -> Option<&'r str> {
     let mut words = run.container.words.iter().map(|word| word.value.as_str()).peekable();
