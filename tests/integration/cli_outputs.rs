@@ -23,7 +23,9 @@ pub(crate) fn write(inventory: &Inventory, folder: &Path) {
     let region = &account.regions[0];
     let put = |name: &str, mut value: Value| {
         drop_nulls(&mut value);
-        std::fs::write(folder.join(name), format!("{value:#}")).unwrap();
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{value:#}")).unwrap();
     };
     put(
         "get-caller-identity.json",

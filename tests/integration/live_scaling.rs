@@ -188,7 +188,7 @@ fn refreshing(status: &str) -> World {
     group(&mut world).refreshes = Some(vec![InstanceRefresh {
         status: status.to_owned(),
         reason: Some("The image does not exist.".to_owned()),
-        started_at: Some("2026-01-01T10:00:00Z".to_owned()),
+        started_at: Some("2026-11-10T10:00:00Z".to_owned()),
         percentage: Some(40),
         templates: vec![template],
     }]);
