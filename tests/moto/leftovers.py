@@ -222,6 +222,10 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         if action == "GetInstanceMetadataDefaults":
             text = b'<GetInstanceMetadataDefaultsResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>r</requestId><accountLevel/></GetInstanceMetadataDefaultsResponse>'
             return self.answer(200, "text/xml", text)
+        if action == "DescribeInstanceRefreshes":
+            # moto does not have it either.
+            text = b'<DescribeInstanceRefreshesResponse xmlns="http://autoscaling.amazonaws.com/doc/2011-01-01/"><DescribeInstanceRefreshesResult><InstanceRefreshes/></DescribeInstanceRefreshesResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></DescribeInstanceRefreshesResponse>'
+            return self.answer(200, "text/xml", text)
         backend = http.client.HTTPConnection("127.0.0.1", Proxy.moto_port)
         headers = {name: value for name, value in self.headers.items() if name.lower() not in ("connection", "host")}
         headers["Host"] = self.headers["Host"]
