@@ -80,7 +80,7 @@ pub(super) fn propagated(group: &AutoScalingGroup, launch: &LaunchSettings) -> V
     group.tags.iter().filter(|tag| launch.propagated.contains(&tag.key)).cloned().collect()
 }
 
-/// What a group would launch: one entry for each of its templates, or of those of its instance refresh; none if no templates
+/// The launches of a group: one entry for each of its templates, or of those of its instance refresh; none if no templates
 /// were read.
 pub(super) fn launches<'a>(
     group: &'a AutoScalingGroup,

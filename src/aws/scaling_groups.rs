@@ -166,7 +166,7 @@ pub(crate) fn all_launch_needs(region: &Region) -> LaunchNeeds {
     needs_of(region, all.iter().map(|(group, next)| (*group, next.as_slice())))
 }
 
-/// What is to be read for the instance refreshes of some groups, which the groups themselves do not name.
+/// Needs of the instance refreshes of some groups, which the groups themselves do not name.
 #[cfg(feature = "aws")]
 pub(crate) fn refresh_needs(region: &Region, names: &BTreeSet<String>) -> LaunchNeeds {
     let groups = region.auto_scaling_groups.iter().flatten();

@@ -186,8 +186,3 @@ pub(crate) fn is_drained_by_others(member: &Member<'_>) -> bool {
     let mut keys = member.instance.tags.iter().map(|tag| tag.key.as_str());
     keys.any(|key| key == EKS_NODE_GROUP || key.starts_with("karpenter.sh/"))
 }
-
-/// True for the group of a managed node group of EKS.
-pub(crate) fn is_of_eks(one: &ScalingGroup<'_>) -> bool {
-    tags::value(&one.group.tags, EKS_NODE_GROUP).is_some()
-}

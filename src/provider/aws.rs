@@ -97,7 +97,7 @@ pub(crate) struct ClusterScope<'a> {
     pub controller_roles: &'a [String],
     /// ARNs of the roles that their ServiceAccounts name.
     pub service_account_roles: Vec<&'a str>,
-    /// What their objects ask the account for.
+    /// Reads that their objects need.
     pub asked: Asked,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// What the objects of a cluster ask for.
+    /// Reads that the objects of a cluster need.
     pub(crate) fn of(evidence: &Evidence) -> Self {
         let services = evidence.services.iter().flatten();
         let services = services.filter(|one| one.is_load_balancer() && one.deleted_at.is_none());
@@ -123,7 +123,7 @@ impl Asked {
         Self { hooks: reads_queue(evidence), rule_quota: quotas::has_many_ranges(evidence), living: living.collect() }
     }
 
-    /// What one of two clusters asks for. Objects of the same name may live in one and not in the other.
+    /// Reads that one of two clusters needs. Objects of the same name may live in one and not in the other.
     pub(crate) fn or(&self, other: &Self) -> Self {
         Self {
             hooks: self.hooks || other.hooks,

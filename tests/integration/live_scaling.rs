@@ -195,7 +195,7 @@ fn refreshing(status: &str) -> World {
     world
 }
 
-/// What an instance refresh launches is the next instance too, until it has ended.
+/// An instance refresh launches the next instances until it has ended.
 #[test]
 fn an_instance_refresh_launches_from_its_own_template() {
     for (status, found) in [
@@ -306,7 +306,7 @@ fn the_quota_of_rules_is_asked_for_where_a_group_has_many() {
     let (_, report) = scan(&mock, &many, &[]);
     assert_eq!(mock.count("servicequotas:GetServiceQuota"), 1);
     assert!(!rules(&report).contains(&"sg-rules-near-limit"), "{report:#}");
-    // The account has no value of its own: the default counts.
+    // The account has the default value, which Service Quotas does not hold.
     let mut default = with_rules(58);
     default.inventory.accounts[0].regions[0].limits = None;
     let (_, report) = scan(&Mock::serve(&default.inventory), &default, &[]);

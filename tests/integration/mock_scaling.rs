@@ -29,7 +29,7 @@ pub(crate) fn autoscaling(action: &str, context: &Context<'_>) -> Result<String,
     Ok(envelope("autoscaling", action, &body))
 }
 
-/// What is asked of one group.
+/// Answers about one group.
 fn of_group(action: &str, groups: &[AutoScalingGroup], context: &Context<'_>) -> Result<String, Refusal> {
     context.only(&["AutoScalingGroupName", "MaxRecords"])?;
     let name = context.parameter("AutoScalingGroupName")?;

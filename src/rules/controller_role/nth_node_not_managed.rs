@@ -152,7 +152,7 @@ spec:
             "--check-tag-before-draining",
             "-check-tag-before-draining, 'false'",
             "--check-tag-before-draining=T",
-            // What is no flag ends them.
+            // The first other word ends them.
             "--check-tag-before-draining, x, --check-tag-before-draining=false",
             "--check-tag-before-draining, --, --check-tag-before-draining=false",
             "--check-tag-before-draining, --node-name, --check-tag-before-draining=false",

@@ -150,7 +150,7 @@ mod tests {
     use crate::testing::aws::{self, Cluster, WORKER};
     use crate::testing::load_balancers::{LOCAL_SERVICE, NETWORK_SERVICE, unhealthy};
 
-    /// A ready Pod on a worker that Karpenter drains, and so is no target.
+    /// A ready Pod on a worker that Karpenter drains, and which is not a target.
     fn drained(c: &mut Cluster, service: &str) {
         c.add_network();
         unhealthy(c.target_group(), &[]);

@@ -1,5 +1,6 @@
 use crate::aws::LifecycleHook;
-use crate::aws::termination_handler::{is_of_eks, queue_handlers};
+use crate::aws::autoscaler::is_of_eks;
+use crate::aws::termination_handler::queue_handlers;
 use crate::aws::view::RegionView;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
@@ -37,7 +38,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     for_each_read_group(context, region, "the lifecycle hooks of the groups were not read", |one| {
         let hooks = one.group.hooks.as_ref()?;
         let is_handled =
-            !is_of_eks(one) && one.group.max_size > 0 && handlers.iter().any(|handler| handler.takes_group(one));
+            !is_of_eks(one.group) && one.group.max_size > 0 && handlers.iter().any(|handler| handler.takes_group(one));
         if !is_handled || hooks.iter().any(LifecycleHook::is_of_termination) {
             return Some(Vec::new());
         }

@@ -85,7 +85,7 @@ const BROKEN: &[(&str, Change, &[&str])] = &[
         &["lb-node-not-registered"],
     ),
     (
-        "a target is no node",
+        "a target is not a node",
         |w| {
             let targets = w.group_of(WEB).targets.as_mut().unwrap();
             let other = TargetHealth { id: "i-0other".to_owned(), ..targets[0].clone() };
