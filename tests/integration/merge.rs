@@ -67,6 +67,63 @@ fn a_merge_that_reads_again_writes_the_same_bytes() {
     let reports = set["targets"].as_array().unwrap().iter().flat_map(|one| one["reports"].as_array().unwrap());
     let with_roles = reports.filter(|report| report["roles"].as_array().is_some_and(|roles| !roles.is_empty())).count();
     assert!(with_roles > 0, "the roles of nodes are there");
+    let alone = folder.path().join("alone.json");
+    let status = command().arg("merge").arg(&given).args(["--max-age", "100000h", "-q", "-o"]).arg(&alone).status();
+    assert_eq!(status.unwrap().code(), Some(1));
+    assert!(fs::read(&alone).unwrap() == text.as_bytes(), "JSON alone differs");
+}
+
+/// JSON alone keeps of each report only what decides the exit code.
+#[test]
+fn json_alone_ends_like_every_other_format() {
+    let given = tempfile::tempdir().unwrap();
+    reports(given.path());
+    let before = tempfile::tempdir().unwrap();
+    // Findings that are unchanged, and warnings that are new.
+    let compared = before.path().join("compared.json");
+    let older = given.path().join("broken-rke2.json");
+    let text = fs::read_to_string(&older).unwrap();
+    let mut report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    report["findings"].as_array_mut().unwrap().retain(|finding| finding["severity"] != "warning");
+    report["summary"]["findings"]["warning"] = 0.into();
+    let rest: Vec<String> =
+        report["findings"].as_array().unwrap().iter().map(|finding| finding["rule"].to_string()).collect();
+    for outcome in report["rules"].as_array_mut().unwrap() {
+        if outcome["outcome"] == "failed" && !rest.contains(&outcome["rule"].to_string()) {
+            outcome["outcome"] = "passed".into();
+        }
+    }
+    fs::write(before.path().join("before.json"), report.to_string()).unwrap();
+    let output = command()
+        .args(["report", older.to_str().unwrap(), "--compare"])
+        .arg(before.path().join("before.json"))
+        .args(["-q", "-o"])
+        .arg(&compared)
+        .output()
+        .unwrap();
+    assert!(compared.exists(), "{}", String::from_utf8_lossy(&output.stderr));
+    let clean = given.path().join("clean-kops.json");
+    for file in [&compared, &clean, &older, &given.path().join("alibaba.json"), &given.path().to_path_buf()] {
+        let verdicts: [&[&str]; 7] = [
+            &[],
+            &["--fail-on", "error"],
+            &["--fail-on", "warning"],
+            &["--fail-on", "info", "--fail-on-new"],
+            &["--fail-on", "error", "--fail-on-new"],
+            &["--fail-on", "never"],
+            &["--expect-clusters", "3", "--fail-on", "never"],
+        ];
+        let mut codes = std::collections::BTreeSet::new();
+        for verdict in verdicts {
+            let end = |format: &str| {
+                let words = ["--max-age", "100000h", "-q", "--format", format];
+                command().arg("merge").arg(file).args(words).args(verdict).output().unwrap().status.code()
+            };
+            assert_eq!(end("json"), end("table"), "{} {verdict:?}", file.display());
+            codes.insert(end("json"));
+        }
+        assert!(file == &clean || codes.len() > 1, "{}: {codes:?}", file.display());
+    }
 }
 
 #[cfg(unix)]

@@ -25,12 +25,8 @@ pub(in crate::cli) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         .transpose()
         .map_err(|error| Failure::usage("--newer-than is out of range").cause(error.to_string()))?;
     let expected = args.targets.as_deref().map(input::targets).transpose()?;
-    let is_whole = shows_all(args);
     let mut shared = SharedTexts::default();
-    let mut read = |path: &Path| match input::report_to_merge(
-        path,
-        if is_whole { Keep::Whole } else { Keep::Part(&mut shared) },
-    ) {
+    let mut read = |path: &Path| match input::report_to_merge(path, kept(args, &mut shared)) {
         Ok(set) => MergeInput::Set(set),
         Err(failure) => {
             let reason =
@@ -56,11 +52,17 @@ pub(in crate::cli) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     show::show_set(set, &args.verdict, &args.output)
 }
 
-/// True if each report has to be in memory as a whole: a comparison changes it, and `-v` shows every part of it.
-fn shows_all(args: &MergeArgs) -> bool {
+/// Parts of each report that have to stay in memory. A comparison changes the whole report, and `-v` shows all of it.
+fn kept<'s>(args: &MergeArgs, shared: &'s mut SharedTexts) -> Keep<'s> {
     let outputs = &args.output.outputs;
     let is_table = outputs.iter().any(|output| output.format == ReportFormat::Table);
-    args.verdict.compare.is_some() || args.output.terminal.verbose && is_table
+    if args.verdict.compare.is_some() || args.output.terminal.verbose && is_table {
+        Keep::Whole
+    } else if args.verdict.write_waivers.is_none() && outputs.iter().all(|output| output.format == ReportFormat::Json) {
+        Keep::Verdict
+    } else {
+        Keep::Shown(shared)
+    }
 }
 
 /// Reports in a folder, by name: the files that end in `.json`.

@@ -1,4 +1,4 @@
-//! Sets in part: a set that is merged from thousands of files keeps what every format shows of their reports; the rest of a
+//! Sets in part: a set that is merged from thousands of files keeps what its formats show of their reports; the rest of a
 //! target is read again when the set is written as JSON.
 
 use std::collections::{BTreeMap, HashSet};
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::topology::VpcTopology;
 
 use super::super::read::BOM;
-use super::super::{Report, ReportError};
+use super::super::{Finding, Report, ReportError};
 use super::origin::Place;
 use super::{Origin, ReportSet, TargetReport};
 
@@ -37,7 +37,10 @@ impl SharedTexts {
 #[derive(Debug)]
 pub enum Keep<'s> {
     Whole,
-    Part(&'s mut SharedTexts),
+    /// Content that all formats but JSON show.
+    Shown(&'s mut SharedTexts),
+    /// Content that decides the exit code: JSON shows nothing that is not read again.
+    Verdict,
 }
 
 /// The targets of a set as texts.
@@ -48,13 +51,12 @@ struct Texts<'t> {
 }
 
 impl ReportSet {
-    /// Reads a saved set or report to merge it: whole, or of its reports only what all formats but JSON show, and where the
-    /// rest is.
+    /// Reads a saved set or report to merge it: whole, or a part of its reports with the place of the rest.
     ///
     /// # Errors
     /// As [`ReportSet::from_slice`].
     pub fn to_merge(file: &Path, bytes: &[u8], keep: Keep<'_>) -> Result<Self, ReportError> {
-        let is_reread = matches!(keep, Keep::Part(_));
+        let is_reread = !matches!(keep, Keep::Whole);
         let mut set = Self::from_slice(&file.display().to_string(), bytes)?;
         let text = bytes.strip_prefix(BOM).unwrap_or(bytes);
         if Self::is_one(bytes) {
@@ -71,9 +73,12 @@ impl ReportSet {
         } else if let Some(target) = set.targets.first_mut() {
             target.origin = Origin::new(file, None, target, is_reread);
         }
-        if let Keep::Part(shared) = keep {
-            let read = set.targets.iter_mut().filter(|target| target.origin.place().is_some());
-            read.flat_map(|target| &mut target.reports).for_each(|report| report.reduce(shared));
+        let read = set.targets.iter_mut().filter(|target| target.origin.place().is_some());
+        let reports = read.flat_map(|target| &mut target.reports);
+        match keep {
+            Keep::Whole => {}
+            Keep::Shown(shared) => reports.for_each(|report| report.reduce(shared)),
+            Keep::Verdict => reports.for_each(Report::reduce_to_verdict),
         }
         Ok(set)
     }
@@ -82,6 +87,36 @@ impl ReportSet {
 impl Report {
     /// Drops what only the page of one cluster and JSON show.
     fn reduce(&mut self, shared: &mut SharedTexts) {
+        self.drop_details();
+        for outcome in &mut self.rules {
+            shared.share(&mut outcome.rule);
+            if let Some(why) = &mut outcome.why {
+                shared.share(why);
+            }
+        }
+        self.rules.shrink_to_fit();
+        self.findings.shrink_to_fit();
+    }
+
+    /// Drops what decides no exit code. The worst open finding, and the worst of those that are new or worse than they were,
+    /// stand for the others.
+    fn reduce_to_verdict(&mut self) {
+        self.drop_details();
+        // A report without outcomes may be the remainder of an earlier one.
+        self.rules.truncate(1);
+        self.rules.shrink_to_fit();
+        let mut findings = std::mem::take(&mut self.findings);
+        let mut take = |is_one: fn(&Finding) -> bool| {
+            let worst = findings.iter().enumerate().filter(|(_, finding)| is_one(finding));
+            let index = worst.max_by_key(|(_, finding)| finding.severity).map(|(index, _)| index);
+            index.map(|index| findings.swap_remove(index))
+        };
+        let worst = take(Finding::is_open);
+        let worst_change = take(Finding::is_new_or_worse);
+        self.findings = worst.into_iter().chain(worst_change).collect();
+    }
+
+    fn drop_details(&mut self) {
         self.roles = Vec::new();
         self.controllers = Vec::new();
         // Its regions are shown.
@@ -91,14 +126,6 @@ impl Report {
             regions.entry(vpc.region.clone()).or_insert(vpc);
         }
         self.topology = regions.into_values().collect();
-        for outcome in &mut self.rules {
-            shared.share(&mut outcome.rule);
-            if let Some(why) = &mut outcome.why {
-                shared.share(why);
-            }
-        }
-        self.rules.shrink_to_fit();
-        self.findings.shrink_to_fit();
     }
 }
 
@@ -184,7 +211,7 @@ mod tests {
     fn a_target_is_read_again_from_its_place() {
         for text in [file(), format!("\u{feff}{}", file())] {
             let set =
-                ReportSet::to_merge(Path::new("set.json"), text.as_bytes(), Keep::Part(&mut SharedTexts::default()))
+                ReportSet::to_merge(Path::new("set.json"), text.as_bytes(), Keep::Shown(&mut SharedTexts::default()))
                     .unwrap();
             let read = |_: &Path, part: Option<&Range<u64>>| {
                 let Range { start, end } = part.unwrap();
@@ -198,7 +225,7 @@ mod tests {
     #[test]
     fn a_file_that_changed_is_an_error() {
         let text = file();
-        let set = ReportSet::to_merge(Path::new("set.json"), text.as_bytes(), Keep::Part(&mut SharedTexts::default()))
+        let set = ReportSet::to_merge(Path::new("set.json"), text.as_bytes(), Keep::Shown(&mut SharedTexts::default()))
             .unwrap();
         let changed = |_: &Path, _: Option<&Range<u64>>| Ok(b"{}".to_vec());
         let error = serde_json::to_string(&Whole { set: &set, read: &changed }).unwrap_err().to_string();
