@@ -27,6 +27,12 @@ pub struct VpcTopology {
     pub security_groups: Vec<Part>,
     /// The nodes, by subnet, roles, tag and security groups.
     pub nodes: Vec<NodeGroup>,
+    /// The load balancers of the cluster, by name; none if they were not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_balancers: Vec<LoadBalancerPart>,
+    /// The Auto Scaling groups of the cluster, by name; none if they were not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scaling_groups: Vec<ScalingGroupPart>,
 }
 
 /// A resource of the map.
@@ -51,6 +57,37 @@ pub struct SubnetPart {
     /// True if its route table leads to an internet gateway; absent if no table was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_public: Option<bool>,
+}
+
+/// A load balancer of the map.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadBalancerPart {
+    /// Name, as id, and tag.
+    #[serde(flatten)]
+    pub part: Part,
+    /// `classic`, `network`, `application` or `gateway`.
+    pub kind: String,
+    /// `internal` or `internet-facing`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
+    /// The object that it was created for, such as "Service `shop/web`".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_for: Option<String>,
+    pub subnets: Vec<String>,
+    pub security_groups: Vec<String>,
+}
+
+/// An Auto Scaling group of the map.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScalingGroupPart {
+    /// Name, as id, and tag.
+    #[serde(flatten)]
+    pub part: Part,
+    /// Number of instances.
+    pub instances: usize,
+    pub min_size: u32,
+    pub max_size: u32,
+    pub subnets: Vec<String>,
 }
 
 /// Nodes with equal properties.

@@ -61,5 +61,7 @@ fn vpc_topology(cluster_id: &str, region: &RegionView<'_>, vpc_id: &str) -> VpcT
                 NodeGroup::new(roles, subnet_id, tag, groups, instances)
             })
             .collect(),
+        load_balancers: Vec::new(),
+        scaling_groups: Vec::new(),
     }
 }

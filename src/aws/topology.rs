@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::membership::RoleSet;
 use crate::tags::ClusterTag;
-use crate::topology::{NodeGroup, Part, SubnetPart, VpcTopology};
+use crate::topology::{LoadBalancerPart, NodeGroup, Part, ScalingGroupPart, SubnetPart, VpcTopology};
 
-use super::inventory::RouteTable;
+use super::inventory::{LoadBalancer, RouteTable};
+use super::load_balancers::Names;
+use super::scaling_groups::groups_of_cluster;
 use super::view::{ClusterView, Member, RegionView};
 
 /// The VPCs with nodes of the cluster, by account, region and id.
@@ -85,5 +87,55 @@ fn aws_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> Vpc
         subnets,
         security_groups: security_groups.into_values().collect(),
         nodes: groups,
+        load_balancers: load_balancers(region, vpc_id, cluster_id),
+        scaling_groups: scaling_groups(region, vpc_id, cluster_id),
     }
+}
+
+/// Load balancers of the cluster in a VPC: those with its tag, and those that the AWS Load Balancer Controller tagged with its id
+/// as the name of the cluster.
+fn load_balancers(region: &RegionView<'_>, vpc_id: &str, cluster_id: &str) -> Vec<LoadBalancerPart> {
+    let names = Names { cluster_id, cluster_name: cluster_id };
+    let part = |one: &LoadBalancer| {
+        let tags = one.tags.as_deref()?;
+        let claims = names.claims(tags);
+        let of_cluster = ClusterTag::from_tags(tags, cluster_id);
+        let is_shown = !matches!(of_cluster, ClusterTag::Missing | ClusterTag::Foreign) || !claims.is_empty();
+        let tag = if claims.is_empty() { of_cluster } else { ClusterTag::Owned };
+        is_shown.then(|| LoadBalancerPart {
+            part: Part { id: one.name.clone(), name: None, tag: Some(tag) },
+            kind: one.kind.name().to_owned(),
+            scheme: one.scheme.clone(),
+            made_for: claims.first().map(|claim| claim.made_for.describe()),
+            subnets: one.subnets.clone(),
+            security_groups: one.security_groups.clone(),
+        })
+    };
+    let all = region.region.load_balancing.iter().flat_map(|balancing| &balancing.load_balancers);
+    let mut found: Vec<LoadBalancerPart> =
+        all.filter(|one| one.vpc_id.as_deref() == Some(vpc_id)).filter_map(part).collect();
+    found.sort_by(|a, b| (&a.part.id, &a.kind).cmp(&(&b.part.id, &b.kind)));
+    found
+}
+
+/// Auto Scaling groups of the cluster with a subnet in a VPC.
+fn scaling_groups(region: &RegionView<'_>, vpc_id: &str, cluster_id: &str) -> Vec<ScalingGroupPart> {
+    let subnets = region.region.subnets.iter().filter(|subnet| subnet.vpc_id == vpc_id);
+    let here: BTreeSet<&str> = subnets.map(|subnet| subnet.id.as_str()).collect();
+    let all = groups_of_cluster(region, cluster_id).unwrap_or_default();
+    let in_vpc = all.iter().filter(|one| one.launch.subnets.iter().any(|id| here.contains(id.as_str())));
+    let mut found: Vec<ScalingGroupPart> = in_vpc
+        .map(|one| {
+            let tag = Some(ClusterTag::from_tags(&one.group.tags, cluster_id));
+            ScalingGroupPart {
+                part: Part { id: one.group.name.clone(), name: None, tag },
+                instances: one.group.instances.len(),
+                min_size: one.group.min_size,
+                max_size: one.group.max_size,
+                subnets: one.launch.subnets.clone(),
+            }
+        })
+        .collect();
+    found.sort_by(|a, b| a.part.id.cmp(&b.part.id));
+    found
 }

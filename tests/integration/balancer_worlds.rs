@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 use tagaudit::internals::inventory::{
-    ElasticIp, IngressPermission, Inventory, Listener, LoadBalancer, LoadBalancerKind, LoadBalancing, Region,
-    RuleSource, SecurityGroup, Subnet, Tag, TargetGroup, TargetHealth, Vpc, to_json,
+    AutoScalingGroup, ElasticIp, IngressPermission, Inventory, LaunchSettings, Listener, LoadBalancer,
+    LoadBalancerKind, LoadBalancing, Region, RuleSource, SecurityGroup, Subnet, Tag, TargetGroup, TargetHealth, Vpc,
+    to_json,
 };
 
 use super::fix_worlds::named;
@@ -311,10 +312,15 @@ impl World {
             ["scan", "--cluster-id", CLUSTER, "--inventory", &inventory, "--kubernetes", &objects, "--nodes", &nodes];
         let output = super::binary::command()
             .args(all)
-            .args(["--format", "json", "--controller-version", "1.31.4"])
+            .args(["--controller-version", "1.31.4"])
+            .args(if arguments.contains(&"-o") { &[][..] } else { &["--format", "json"] })
             .args(arguments)
             .output()
             .unwrap();
+        if arguments.contains(&"-o") {
+            assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
+            return Value::Null;
+        }
         serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
     }
@@ -430,4 +436,51 @@ fn what_each_dead_cluster_left_is_found() {
             assert!(all.iter().all(|one| !one["fix"].to_string().contains(living)), "{cluster}: {living}");
         }
     }
+}
+
+/// The map has the load balancers and Auto Scaling groups of the cluster, with their findings, and no others.
+#[test]
+fn the_map_shows_load_balancers_and_groups() {
+    let mut world = World::healthy();
+    let neighbour = world.balancer(WEB).clone();
+    let of_neighbour = of_cloud_controller("stage", "shop/web");
+    let other = LoadBalancer { name: "a0ne1ghb0ur".to_owned(), tags: Some(of_neighbour), ..neighbour };
+    world.balancing().load_balancers.push(other);
+    world.balancer(QUEUE).security_groups = vec!["sg-0traffic".to_owned()];
+    let group = AutoScalingGroup {
+        name: "workers & more".to_owned(),
+        arn: "arn:aws:autoscaling:eu-central-1:111122223333:autoScalingGroup:0a:autoScalingGroupName/workers"
+            .to_owned(),
+        max_size: 3,
+        instances: vec!["i-0wk0".to_owned(), "i-0wk1".to_owned()],
+        tags: vec![tag(KEY, "owned")],
+        launch: Some(LaunchSettings { subnets: vec!["subnet-priva0bb1".to_owned()], ..LaunchSettings::default() }),
+        ..AutoScalingGroup::default()
+    };
+    for id in &group.instances {
+        let node = world.region().instances.iter_mut().find(|one| one.id == *id).unwrap();
+        node.tags.push(tag("aws:autoscaling:groupName", "workers & more"));
+    }
+    world.region().auto_scaling_groups = Some(vec![group]);
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let report = folder.path().join("report.json");
+    let report = report.to_str().unwrap();
+    world.scan(&["-o", page.to_str().unwrap(), "-o", report]);
+    let page = std::fs::read_to_string(page).unwrap();
+    let map = page.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap();
+    for name in [WEB, OLD, QUEUE, SITE] {
+        assert!(map.contains(&format!("data-find=\"{name}\"")), "{name}: {map}");
+    }
+    for line in ["classic, Service shop/old", "application, Ingress shop/site", "2 instances, 0 to 3"] {
+        assert!(map.contains(line), "{line}: {map}");
+    }
+    assert!(map.contains("workers &amp; more") && !map.contains("a0ne1ghb0ur"), "{map}");
+    let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    assert!(super::documents::schema("report.schema.json").is_valid(&report));
+    let vpc = &report["topology"][0];
+    assert_eq!(
+        (vpc["load_balancers"].as_array().unwrap().len(), vpc["scaling_groups"].as_array().unwrap().len()),
+        (4, 1)
+    );
 }

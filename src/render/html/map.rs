@@ -1,5 +1,5 @@
-//! The map of the cluster: VPCs, availability zones, subnets, groups of similar nodes, and the security groups that
-//! they carry.
+//! The map of the cluster: VPCs, availability zones, subnets, groups of similar nodes, the security groups that they carry, load
+//! balancers and Auto Scaling groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::markup::Markup;
 mod layout;
 mod matrix;
 
-use layout::{Layout, Placed, worst_severity};
+use layout::{Layout, Placed, Shelf, worst_severity};
 
 // All lengths are in CSS pixels; texts are set in a monospaced typeface.
 /// Width of a character in tenths of a pixel: 0.6 of 12 pixels, and a little more.
@@ -36,6 +36,8 @@ const TOP: usize = 64;
 const GROUPS: usize = 12;
 const SUBNETS: usize = 12;
 const SECURITY_GROUPS: usize = 24;
+/// Load balancers, and Auto Scaling groups, that are drawn.
+const SHELF: usize = 24;
 
 /// Writes the maps of all VPCs, with a legend of their colours.
 pub(super) fn map(page: &mut Markup, report: &Report) {
@@ -106,7 +108,9 @@ fn marks(report: &Report) -> Marks<'_> {
     let drawn = report.topology.iter().flat_map(|vpc| {
         let parts =
             std::iter::once(&vpc.vpc).chain(vpc.subnets.iter().map(|subnet| &subnet.part)).chain(&vpc.security_groups);
+        let parts = parts.chain(vpc.load_balancers.iter().map(|one| &one.part));
         parts
+            .chain(vpc.scaling_groups.iter().map(|one| &one.part))
             .map(|part| part.id.as_str())
             .chain(vpc.nodes.iter().flat_map(|nodes| nodes.instances.iter().map(String::as_str)))
     });
@@ -168,7 +172,10 @@ impl Drawing<'_, '_> {
         }
         let rest = self.vpc.security_groups.len() - layout.security_groups.len();
         if rest > 0 {
-            self.text(MARGIN, height - 12, "dim", &format!("and {rest} more security groups"), width);
+            self.text(MARGIN, layout.rest_y, "dim", &format!("and {rest} more security groups"), width);
+        }
+        for shelf in &layout.shelves {
+            self.shelf(shelf);
         }
         self.page.raw("</svg></div>\n");
     }
@@ -272,6 +279,29 @@ impl Drawing<'_, '_> {
         self.text(group.x + 14, y + 34, "tag", &format!("{} {named}", meaning(*tag)), SECURITY_GROUP - 28);
         self.mark(group.x + SECURITY_GROUP - 18, y + 14, std::iter::once(id));
         self.page.raw("</g>");
+    }
+
+    fn shelf(&mut self, row: &Shelf<'_>) {
+        self.text(MARGIN, row.y, "dim", row.title, COLUMN);
+        for (x, y, item) in &row.items {
+            let Part { id, tag, .. } = item.part();
+            let id = id.as_str();
+            self.page.open("g", &part(&class(*tag), &id));
+            let title = format!("{id}: {}; {}; {}", meaning(*tag), item.line(), item.details());
+            self.page.element("title", &[], text::printable(&title));
+            self.rect("box", *x, *y, SECURITY_GROUP, SECURITY_GROUP_HEIGHT, 4);
+            self.text(x + 10, y + 18, "", id, SECURITY_GROUP - 42);
+            self.text(x + 10, y + 34, "tag", &item.line(), SECURITY_GROUP - 20);
+            self.mark(x + SECURITY_GROUP - 16, y + 14, std::iter::once(id));
+            self.page.raw("</g>");
+        }
+        if let Some((_, y, _)) = row.items.last().filter(|_| !row.rest.is_empty()) {
+            let found = row.rest.iter().map(|item| item.part().id.clone());
+            let ids: Vec<String> =
+                found.filter(|id| self.marks.get(id.as_str()).is_some_and(|one| !one.is_empty())).collect();
+            let line = format!("and {} more {}", row.rest.len(), row.title);
+            self.rest(MARGIN, y + SECURITY_GROUP_HEIGHT + 22, &line, &ids);
+        }
     }
 
     /// Draws lines from the nodes to the right into the gutter, down, along the group's own lane, and down to it.

@@ -6,23 +6,77 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::finding::Severity;
 use crate::tags::ClusterTag;
 use crate::text;
-use crate::topology::{NodeGroup, Part, SubnetPart, VpcTopology};
+use crate::topology::{LoadBalancerPart, NodeGroup, Part, ScalingGroupPart, SubnetPart, VpcTopology};
 
 use super::{
     COLUMN, GROUP_STEP, GROUPS, LANE, MARGIN, Marks, NARROWEST, SECURITY_GROUP, SECURITY_GROUP_HEIGHT, SECURITY_GROUPS,
-    SUBNET_HEAD, SUBNETS, TOP, subnet_height,
+    SHELF, SUBNET_HEAD, SUBNETS, TOP, subnet_height,
 };
 
 /// Positions of everything in a VPC.
 pub(super) struct Layout<'r> {
     pub(super) width: usize,
     pub(super) height: usize,
+    /// Position of the line about security groups that are not drawn.
+    pub(super) rest_y: usize,
     pub(super) zones: Vec<Zone<'r>>,
     /// Horizontal position of the nodes whose subnet was not read, if there are any.
     pub(super) homeless: Option<usize>,
     /// The nodes of all subnets, with their positions.
     pub(super) nodes: Vec<(usize, usize, &'r NodeGroup)>,
     pub(super) security_groups: Vec<Placed<'r>>,
+    /// Load balancers and Auto Scaling groups.
+    pub(super) shelves: Vec<Shelf<'r>>,
+}
+
+/// Resources of one kind in rows, below a title.
+pub(super) struct Shelf<'r> {
+    pub(super) title: &'static str,
+    pub(super) y: usize,
+    pub(super) items: Vec<(usize, usize, Item<'r>)>,
+    /// Those that are not drawn.
+    pub(super) rest: Vec<Item<'r>>,
+}
+
+/// A resource of a shelf.
+#[derive(Clone, Copy)]
+pub(super) enum Item<'r> {
+    Balancer(&'r LoadBalancerPart),
+    Scaling(&'r ScalingGroupPart),
+}
+
+impl<'r> Item<'r> {
+    pub(super) fn part(self) -> &'r Part {
+        match self {
+            Self::Balancer(one) => &one.part,
+            Self::Scaling(one) => &one.part,
+        }
+    }
+
+    /// Its properties in a few words.
+    pub(super) fn line(self) -> String {
+        match self {
+            Self::Balancer(one) => {
+                let made_for = one.made_for.as_ref().map(|object| format!(", {}", object.replace('`', "")));
+                format!("{}{}", one.kind, made_for.unwrap_or_default())
+            }
+            Self::Scaling(one) => {
+                format!("{}, {} to {}", text::count(one.instances, "instance"), one.min_size, one.max_size)
+            }
+        }
+    }
+
+    /// What a title adds: scheme, subnets and security groups.
+    pub(super) fn details(self) -> String {
+        let (scheme, subnets, groups) = match self {
+            Self::Balancer(one) => (one.scheme.as_deref(), &one.subnets, one.security_groups.as_slice()),
+            Self::Scaling(one) => (None, &one.subnets, [].as_slice()),
+        };
+        let scheme = scheme.map(str::to_owned);
+        let listed = |name: &str, ids: &[String]| (!ids.is_empty()).then(|| format!("{name} {}", ids.join(", ")));
+        let parts = scheme.into_iter().chain(listed("subnets", subnets)).chain(listed("security groups", groups));
+        parts.collect::<Vec<String>>().join("; ")
+    }
 }
 
 /// An availability zone.
@@ -147,12 +201,12 @@ impl<'r> Layout<'r> {
             bottom = bottom.max(TOP + subnet_height(homeless.len()) + 12);
         }
 
-        Self::below(vpc, shown, zones, (homeless_x, nodes), (bottom, columns, step))
+        Self::below((vpc, marks), shown, zones, (homeless_x, nodes), (bottom, columns, step))
     }
 
-    /// Places the security groups below everything that carries them.
+    /// Places the security groups below everything that carries them, and the shelves below them.
     fn below(
-        vpc: &'r VpcTopology,
+        (vpc, marks): (&'r VpcTopology, &Marks<'r>),
         shown: Vec<&'r Part>,
         zones: Vec<Zone<'r>>,
         (homeless, nodes): (Option<usize>, Vec<(usize, usize, &'r NodeGroup)>),
@@ -173,15 +227,56 @@ impl<'r> Layout<'r> {
         };
         let security_groups: Vec<Placed<'r>> = shown.into_iter().enumerate().map(place).collect();
         let rest = if drawn < vpc.security_groups.len() { 20 } else { 0 };
+        let mut height = top + drawn.div_ceil(per_row) * (SECURITY_GROUP_HEIGHT + 14) + rest;
+        let rest_y = height - 8;
+        let balancers: Vec<Item<'r>> = vpc.load_balancers.iter().map(Item::Balancer).collect();
+        let scaling: Vec<Item<'r>> = vpc.scaling_groups.iter().map(Item::Scaling).collect();
+        let mut shelves = Vec::new();
+        for (title, items) in [("load balancers", balancers), ("Auto Scaling groups", scaling)] {
+            if !items.is_empty() {
+                let (shelf, bottom) = shelf((title, height), items, marks, per_row);
+                height = bottom;
+                shelves.push(shelf);
+            }
+        }
+        let shown = shelves.iter().map(|shelf| shelf.items.len()).max().unwrap_or(0).max(drawn);
         Self {
-            width: (columns * step + MARGIN).max(per_row.min(drawn) * across + MARGIN).max(NARROWEST),
-            height: top + drawn.div_ceil(per_row) * (SECURITY_GROUP_HEIGHT + 14) + MARGIN + rest,
+            width: (columns * step + MARGIN).max(per_row.min(shown) * across + MARGIN).max(NARROWEST),
+            height: height + MARGIN,
+            rest_y,
+            shelves,
             zones,
             homeless,
             nodes,
             security_groups,
         }
     }
+}
+
+/// Places resources in rows from a height on; returns the lower edge as well. If not all are drawn, those without findings are
+/// omitted first.
+fn shelf<'r>(
+    (title, top): (&'static str, usize),
+    mut items: Vec<Item<'r>>,
+    marks: &Marks<'_>,
+    per_row: usize,
+) -> (Shelf<'r>, usize) {
+    let mut rest = Vec::new();
+    if items.len() > SHELF {
+        let worst = |item: &Item<'_>| marks.get(item.part().id.as_str()).and_then(|found| found.last()).copied();
+        items.sort_by_cached_key(|item| Reverse(worst(item)));
+        rest = items.split_off(SHELF);
+        items.sort_by(|a, b| a.part().id.cmp(&b.part().id));
+    }
+    let step = SECURITY_GROUP_HEIGHT + 14;
+    let y = top + 18;
+    let rows = items.len().div_ceil(per_row);
+    let place = |(index, item): (usize, Item<'r>)| {
+        (MARGIN + index % per_row * (SECURITY_GROUP + MARGIN), y + 12 + index / per_row * step, item)
+    };
+    let items = items.into_iter().enumerate().map(place).collect();
+    let bottom = y + 12 + rows * step + if rest.is_empty() { 0 } else { 20 };
+    (Shelf { title, y, items, rest }, bottom)
 }
 
 /// Groups of a subnet that are drawn, with their distance from its upper edge.
