@@ -61,6 +61,16 @@ pub enum List {
     NodePools,
     /// Load balancer settings for the ALB Ingress controller of Alibaba Cloud.
     AlbConfigs,
+    /// Clusters of Cluster API Provider AWS.
+    AwsClusters,
+    /// Machines of Cluster API Provider AWS.
+    AwsMachines,
+    /// Templates of its machines.
+    AwsMachineTemplates,
+    /// Machine pools of Cluster API Provider AWS.
+    AwsMachinePools,
+    /// EKS clusters of Cluster API Provider AWS.
+    AwsManagedControlPlanes,
 }
 
 /// A list in API terms.
@@ -77,6 +87,9 @@ struct Words {
     namespace: Option<&'static str>,
 }
 
+/// Group of the infrastructure of Cluster API.
+const CLUSTER_API: &str = "infrastructure.cluster.x-k8s.io";
+
 /// Group of the AWS Load Balancer Controller.
 const ELBV2: &str = "elbv2.k8s.aws";
 
@@ -88,7 +101,7 @@ const CONFIG_MAPS: [&str; 2] = ["cloud-config", "kubeadm-config"];
 
 impl List {
     /// All lists, in the order of the requests.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 30] = [
         Self::Nodes,
         Self::Services,
         Self::DaemonSets,
@@ -114,6 +127,11 @@ impl List {
         Self::Ec2NodeClasses,
         Self::NodePools,
         Self::AlbConfigs,
+        Self::AwsClusters,
+        Self::AwsMachines,
+        Self::AwsMachineTemplates,
+        Self::AwsMachinePools,
+        Self::AwsManagedControlPlanes,
     ];
 
     const fn words(self) -> Words {
@@ -148,8 +166,16 @@ impl List {
             Self::Ec2NodeClasses => ("karpenter.k8s.aws", "ec2nodeclasses", "EC2NodeClass", None),
             Self::NodePools => ("karpenter.sh", "nodepools", "NodePool", None),
             Self::AlbConfigs => ("alibabacloud.com", "albconfigs", "AlbConfig", None),
+            Self::AwsClusters => (CLUSTER_API, "awsclusters", "AWSCluster", None),
+            Self::AwsMachines => (CLUSTER_API, "awsmachines", "AWSMachine", None),
+            Self::AwsMachineTemplates => (CLUSTER_API, "awsmachinetemplates", "AWSMachineTemplate", None),
+            Self::AwsMachinePools => (CLUSTER_API, "awsmachinepools", "AWSMachinePool", None),
+            Self::AwsManagedControlPlanes => {
+                ("controlplane.cluster.x-k8s.io", "awsmanagedcontrolplanes", "AWSManagedControlPlane", None)
+            }
         };
         let version = match self {
+            _ if self.is_of_cluster_api() => "v1beta2",
             Self::IngressClassParams | Self::TargetGroupBindings => "v1beta1",
             _ => "v1",
         };
@@ -184,13 +210,27 @@ impl List {
     /// True if only an installed controller defines it: a cluster without that controller does not have the list.
     #[must_use]
     pub fn is_custom(self) -> bool {
-        matches!(
+        let is_of_controller = matches!(
             self,
             Self::IngressClassParams
                 | Self::TargetGroupBindings
                 | Self::Ec2NodeClasses
                 | Self::NodePools
                 | Self::AlbConfigs
+        );
+        is_of_controller || self.is_of_cluster_api()
+    }
+
+    /// True for the lists of Cluster API Provider AWS, which are requested only where its controller runs.
+    #[must_use]
+    pub const fn is_of_cluster_api(self) -> bool {
+        matches!(
+            self,
+            Self::AwsClusters
+                | Self::AwsMachines
+                | Self::AwsMachineTemplates
+                | Self::AwsMachinePools
+                | Self::AwsManagedControlPlanes
         )
     }
 
@@ -201,6 +241,7 @@ impl List {
                 Some(Provider::Aws)
             }
             Self::AlbConfigs => Some(Provider::Alibaba),
+            _ if self.is_of_cluster_api() => Some(Provider::Aws),
             _ => None,
         }
     }
@@ -254,7 +295,12 @@ impl List {
             | Self::TargetGroupBindings
             | Self::Ec2NodeClasses
             | Self::NodePools
-            | Self::AlbConfigs => &[],
+            | Self::AlbConfigs
+            | Self::AwsClusters
+            | Self::AwsMachines
+            | Self::AwsMachineTemplates
+            | Self::AwsMachinePools
+            | Self::AwsManagedControlPlanes => &[],
         }
     }
 
@@ -282,6 +328,11 @@ impl List {
             }
             Self::Ec2NodeClasses | Self::NodePools => "nodes of Karpenter",
             Self::AlbConfigs => "load balancers of the ALB Ingress controller",
+            Self::AwsClusters
+            | Self::AwsMachines
+            | Self::AwsMachineTemplates
+            | Self::AwsMachinePools
+            | Self::AwsManagedControlPlanes => "what Cluster API Provider AWS creates, where it runs",
         }
     }
 
@@ -316,6 +367,11 @@ impl List {
             Self::Ec2NodeClasses => "kubernetes:list ec2nodeclasses.karpenter.k8s.aws",
             Self::NodePools => "kubernetes:list nodepools.karpenter.sh",
             Self::AlbConfigs => "kubernetes:list albconfigs.alibabacloud.com",
+            Self::AwsClusters => "kubernetes:list awsclusters.infrastructure.cluster.x-k8s.io",
+            Self::AwsMachines => "kubernetes:list awsmachines.infrastructure.cluster.x-k8s.io",
+            Self::AwsMachineTemplates => "kubernetes:list awsmachinetemplates.infrastructure.cluster.x-k8s.io",
+            Self::AwsMachinePools => "kubernetes:list awsmachinepools.infrastructure.cluster.x-k8s.io",
+            Self::AwsManagedControlPlanes => "kubernetes:list awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io",
         }
     }
 }

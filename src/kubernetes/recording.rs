@@ -94,6 +94,10 @@ pub(crate) fn recorded(list: List, item: Value) -> Value {
         }
         List::Services | List::Ingresses => hide_members(kept.pointer_mut("/metadata/annotations")),
         List::ConfigMaps => hide_data(&mut kept),
+        // Several kinds share the rules, and the items of a list have no kind.
+        _ if list.is_of_cluster_api() => {
+            kept.as_object_mut().map(|object| object.insert("kind".to_owned(), list.kind().1.into()));
+        }
         _ => {}
     }
     kept

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::controller::companion::{Companion, identify};
 use crate::kubernetes::{List, ListGap, RecordedList, Recording, recorded, recorded_text};
 use crate::policy;
 use crate::provider::progress::{Display, Progress, log};
@@ -164,13 +165,18 @@ async fn connect(request: &Request<'_>) -> Result<Api, Error> {
 async fn read(request: &Request<'_>) -> Result<Recording, Error> {
     let api = connect(request).await?;
     let deadline = tokio::time::Instant::now() + request.timeout;
-    let reads = List::ALL.map(|list| {
+    let read = |list: List| {
         let api = &api;
         async move { (list, tokio::time::timeout_at(deadline, api.list(list)).await) }
-    });
+    };
+    let (further, first): (Vec<List>, Vec<List>) = List::ALL.into_iter().partition(|list| list.is_of_cluster_api());
+    let mut results = join_all(first.into_iter().map(read)).await;
+    if results.iter().any(|(list, result)| matches!(result, Ok(Ok(read)) if has_cluster_api(*list, &read.items))) {
+        results.extend(join_all(further.into_iter().map(read)).await);
+    }
     let mut recording = Recording::default();
     let mut read_at: Option<Timestamp> = None;
-    for (list, result) in join_all(reads).await {
+    for (list, result) in results {
         let failure = match result {
             Ok(Ok(ListRead { items, at })) => {
                 read_at = read_at.max(at);
@@ -188,6 +194,14 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
     }
     recording.read_at = read_at.map(|at| format!("{at:.0}"));
     Ok(recording)
+}
+
+/// True if a list of Deployments has the controller of Cluster API Provider AWS.
+fn has_cluster_api(list: List, items: &[Value]) -> bool {
+    let containers = items.iter().filter_map(|item| item.pointer("/spec/template/spec/containers")?.as_array());
+    let mut images = containers.flatten().filter_map(|container| container["image"].as_str());
+    let is_it = |image: &str| identify(image).is_some_and(|(row, _)| row.companion == Companion::ClusterApi);
+    list == List::Deployments && images.any(is_it)
 }
 
 /// Least similarity, of 1, for the name of a context to be suggested.

@@ -17,6 +17,28 @@ fn cluster() -> Value {
     objects(Made::Rke2, &plan("S6"))
 }
 
+/// The same with the controller of Cluster API Provider AWS, a cluster and a machine template of it.
+fn management_cluster() -> Value {
+    let mut all = cluster();
+    let version = "infrastructure.cluster.x-k8s.io/v1beta2";
+    let named = |name: &str, namespace: &str| json!({"name": name, "namespace": namespace, "uid": name});
+    let container = json!({"name": "manager", "image": "registry.k8s.io/cluster-api-aws/cluster-api-aws-controller:v2.8.1", "args": ["--leader-elect"]});
+    let machine = json!({"ami": {"id": "ami-0a"}, "iamInstanceProfile": "nodes", "sshKeyName": "secret", "ignition": {"version": "3.1", "proxy": {"httpProxy": "http://user:secret@proxy"}}});
+    let annotations = json!({"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/rke2-server"});
+    let account =
+        json!({"name": "capa-controller-manager", "namespace": "capa-system", "uid": "s", "annotations": annotations});
+    all["items"].as_array_mut().unwrap().extend([
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account}),
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": named("capa-controller-manager", "capa-system"),
+            "spec": {"template": {"spec": {"serviceAccountName": "capa-controller-manager", "containers": [container]}}}}),
+        json!({"apiVersion": version, "kind": "AWSCluster", "metadata": named("prod", "clusters"),
+            "spec": {"region": "eu-west-1", "network": {"vpc": {"cidrBlock": "10.0.0.0/16"}}, "bastion": {"enabled": true}}}),
+        json!({"apiVersion": version, "kind": "AWSMachineTemplate", "metadata": named("prod", "clusters"),
+            "spec": {"template": {"spec": machine}}}),
+    ]);
+    all
+}
+
 fn migrate(kubeconfig: &str, arguments: &[&str]) -> Output {
     let words = ["migrate", "--from", "in-tree", "--to", "external", "--kube-context", "test", "--format", "json"];
     command().env("KUBECONFIG", kubeconfig).args(words).args(arguments).output().unwrap()
@@ -82,6 +104,10 @@ fn the_rights_that_are_printed_are_those_that_are_used() {
     let rights = Rights::new(&evidence, "tagaudit", "tagaudit");
     assert!(!rights.has_unknown);
     let mut used: Vec<(String, String, Option<String>)> = server.calls().iter().map(needed).collect();
+    assert!(!used.iter().any(|(_, resource, _)| resource.contains("cluster.x-k8s.io")), "its controller does not run");
+    let server = ApiServer::serve(&management_cluster());
+    asked(&server, &[]);
+    used.extend(server.calls().iter().map(needed));
     used.sort();
     used.dedup();
     for (verb, resource, namespace) in &used {
@@ -126,6 +152,39 @@ fn needed(call: &Call) -> (String, String, Option<String>) {
     let verb = if rest.len() > 1 { "get" } else { "list" };
     assert_eq!(call.method, "GET");
     (verb.to_owned(), format!("{group}/{}", rest[0]), namespace)
+}
+
+/// Objects of Cluster API show what its controller calls, read live as from files, and their recording has nothing else.
+#[test]
+fn objects_of_cluster_api_are_read_where_its_controller_runs() {
+    let objects = management_cluster();
+    let server = ApiServer::serve(&objects);
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = server.kubeconfig(folder.path(), &json!({}));
+    let recorded = folder.path().join("recorded.json");
+    let words = ["record", "--inventory", "fixtures/clean-rke2.json", "--kube-context", "test", "-o"];
+    let output = command().env("KUBECONFIG", &kubeconfig).args(words).arg(&recorded).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(&recorded).unwrap();
+    let is_there = |part: &str| text.contains(part);
+    assert!(is_there("aws-machine-templates") && is_there("ami-0a"), "{text}");
+    assert!(!is_there("sshKeyName") && !is_there("httpProxy") && !is_there("bastion"), "{text}");
+    let file = folder.path().join("cluster.json");
+    std::fs::write(&file, objects.to_string()).unwrap();
+    let roles = |arguments: &[&str]| {
+        let words = ["roles", "--cluster-id", "c-m-4x8z2k9q", "--inventory"];
+        let output = command().args(words).args(arguments).args(["--format", "json"]).output().unwrap();
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let all = found["roles"].as_array().unwrap().clone();
+        all.into_iter().find(|one| one["controller"].as_str().unwrap().contains("Cluster API")).unwrap()
+    };
+    let of_files = roles(&["fixtures/clean-rke2.json", "--kubernetes", file.to_str().unwrap()]);
+    assert_eq!(roles(&[recorded.to_str().unwrap()]), of_files);
+    assert!(of_files["needed"].as_u64().is_some_and(|needed| needed > 0), "{of_files}");
+    // Without the right to read them, what the controller calls is not known, and a gap says so.
+    let server = ApiServer::serve(&objects).fault("awsclusters", Fault::Status(403, "Forbidden"));
+    let (_, report, _) = asked(&server, &[]);
+    assert_eq!(report["not_read"][0]["what"], "kubernetes:list awsclusters.infrastructure.cluster.x-k8s.io");
 }
 
 #[test]

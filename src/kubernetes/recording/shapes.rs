@@ -368,6 +368,50 @@ const ALB_CONFIG: Keep = Members(&[
     ("spec", Members(&[("config", Members(&[("addressType", All), ("id", All), ("zoneMappings", All)]))])),
     ("status", Members(&[("loadBalancer", Members(&[("id", All)]))])),
 ]);
+/// Objects of Cluster API Provider AWS, as far as they decide what its controller calls.
+const CLUSTER_API: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    (
+        "metadata",
+        Members(&[
+            ("name", All),
+            ("namespace", All),
+            ("uid", All),
+            ("deletionTimestamp", All),
+            ("annotations", Named(&["cluster.x-k8s.io/"])),
+        ]),
+    ),
+    (
+        "spec",
+        Members(&[
+            ("identityRef", All),
+            (
+                "network",
+                Members(&[
+                    ("vpc", Members(&[("id", All)])),
+                    ("subnets", Items(&Members(&[("id", All)]))),
+                    ("securityGroupOverrides", All),
+                ]),
+            ),
+            ("controlPlaneLoadBalancer", Members(&[("name", All), ("loadBalancerType", All)])),
+            ("controlPlaneEndpoint", Members(&[("host", All)])),
+            MACHINE[0],
+            MACHINE[1],
+            MACHINE[2],
+            MACHINE[3],
+            MACHINE[4],
+            ("template", Members(&[("spec", Members(&MACHINE))])),
+        ]),
+    ),
+]);
+const MACHINE: [(&str, Keep); 5] = [
+    ("iamInstanceProfile", All),
+    ("ami", Members(&[("id", All)])),
+    ("rootVolume", Members(&[("size", All)])),
+    ("cloudInit", Members(&[("secureSecretsBackend", All), ("insecureSkipSecretsManager", All)])),
+    ("ignition", Members(&[("version", All)])),
+];
 const NODE_CLASS: Keep = Members(&[
     KINDS[0],
     KINDS[1],
@@ -426,6 +470,11 @@ pub(super) fn shape(list: List) -> Keep {
         List::Ec2NodeClasses => NODE_CLASS,
         List::NodePools => NODE_POOL,
         List::AlbConfigs => ALB_CONFIG,
+        List::AwsClusters
+        | List::AwsMachines
+        | List::AwsMachineTemplates
+        | List::AwsMachinePools
+        | List::AwsManagedControlPlanes => CLUSTER_API,
     }
 }
 
