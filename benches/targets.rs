@@ -28,6 +28,8 @@ mod mock;
 mod mock_answers;
 #[path = "../tests/integration/mock_balancing.rs"]
 mod mock_balancing;
+#[path = "../tests/integration/mock_eks.rs"]
+mod mock_eks;
 #[path = "../tests/integration/mock_scaling.rs"]
 mod mock_scaling;
 #[path = "../tests/integration/mock_writes.rs"]

@@ -19,6 +19,7 @@ pub(crate) mod launches;
 pub(crate) mod leftovers;
 pub(crate) mod load_balancers;
 pub(crate) mod node_rights;
+pub(crate) mod pod_identity;
 pub(crate) mod role_overview;
 pub(crate) mod roles;
 pub(crate) mod scaling_groups;

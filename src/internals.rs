@@ -43,8 +43,8 @@ pub mod inventory {
         InlinePolicy, Instance, InstanceProfile, InstanceProfileAssociation, InstanceRefresh, InstanceState,
         InterfaceAddresses, Inventory, LaunchSettings, LaunchTemplate, LifecycleHook, Listener, LoadBalancer,
         LoadBalancerKind, LoadBalancing, ManagedPolicy, MetadataDefaults, MetadataOptions, NetworkInterface,
-        NetworkLimits, NotInherited, PrefixList, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet,
-        TargetGroup, TargetHealth, TemplateReference, TemplateVersion, Volume, Vpc,
+        NetworkLimits, NotInherited, PodIdentity, PrefixList, Region, Role, Route, RouteTable, RuleSource,
+        SecurityGroup, Subnet, TargetGroup, TargetHealth, TemplateReference, TemplateVersion, Volume, Vpc,
     };
     pub use crate::inventory::{Gap, Provider, Read, Storage, Tag, to_json};
     pub use crate::tags::TagSpecification;

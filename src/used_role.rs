@@ -24,7 +24,8 @@ pub enum RoleSource {
     ServiceAccount,
     /// The environment of its containers.
     Environment,
-    /// The name that the guide of the controller gives the role, which EKS Pod Identity may assume.
+    /// An association of EKS Pod Identity; where these were not read, the trust policy, or the name in the guide of the
+    /// controller.
     PodIdentity,
     /// Its Pods have no credentials: they use those of their node.
     NodeMetadata,

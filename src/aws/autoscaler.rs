@@ -6,8 +6,9 @@
 //! `cluster-autoscaler/cloudprovider/aws/aws_manager.go#buildNodeFromTemplate`.
 
 use crate::aws::companions::{CompanionRun, companions, is_reference};
+use crate::aws::pod_identity::service_account_of;
 use crate::aws::view::ClusterView;
-use crate::aws::{AutoScalingGroup, Region};
+use crate::aws::{AutoScalingGroup, PodIdentity, Region};
 use crate::controller::ControllerVersion;
 use crate::controller::companion::Companion;
 use crate::kubernetes::{Evidence, Workload};
@@ -96,7 +97,10 @@ pub(crate) fn works_here(run: &CompanionRun<'_>, view: &ClusterView<'_>, evidenc
     let is_read = |arn: &str| {
         view.inventory.accounts.iter().any(|account| arn.split(':').nth(4) == Some(account.account_id.as_str()))
     };
-    is_region && roles.all(|one| is_read(one.role_arn))
+    let association = view.pod_identity_of(service_account_of(run.workload)).ok().flatten();
+    is_region
+        && roles.all(|one| is_read(one.role_arn))
+        && association.and_then(PodIdentity::credentials_role).is_none_or(is_read)
 }
 
 /// Groups of the regions of the cluster; `None` if those of one region were not read.

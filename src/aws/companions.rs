@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::aws::cluster_api::ClusterApiTasks;
+use crate::aws::pod_identity::{NotRead, service_account_of};
 use crate::aws::view::{ClusterView, Member};
 use crate::aws::web_identity::{is_for_service_account, names_pod_identity, trusts_eks_alone};
 use crate::aws::{Account, Role};
@@ -40,9 +41,10 @@ impl CompanionRun<'_> {
     }
 
     /// True if its Pods were given and have no credentials but those of their node: a webhook would have added its
-    /// variables to them. With EKS Pod Identity in use, that is not known.
+    /// variables to them. Where EKS Pod Identity may be in use and its associations were not read, that is not known.
     pub(crate) fn uses_node_role(&self, view: &ClusterView<'_>, evidence: &Evidence) -> bool {
-        if uses_pod_identity(view, evidence) {
+        let by_association = view.pod_identity_of(service_account_of(self.workload));
+        if by_association.map_or_else(|NotRead| uses_pod_identity(view, evidence), |one| one.is_some()) {
             return false;
         }
         let mut pods = self.pods(evidence).peekable();
@@ -293,8 +295,7 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
     }
 }
 
-/// True if a Pod Identity agent runs, or a role of the account is for it and the cluster may be one of EKS: its
-/// associations are not read. No other cluster has it (Amazon EKS User Guide, "EKS Pod Identity restrictions").
+/// True if a Pod Identity agent runs, or a role of the account is for it and the cluster may be one of EKS. No other cluster has it (Amazon EKS User Guide, "EKS Pod Identity restrictions").
 fn uses_pod_identity(view: &ClusterView<'_>, evidence: &Evidence) -> bool {
     let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers).map(|one| &one.image.value);
     let may_be_eks = |node: &KubernetesNode| node.is_eks() || node.kubelet_version.is_empty();
@@ -311,11 +312,16 @@ pub(crate) struct CompanionRole<'a> {
     pub(crate) role: &'a Role,
     /// True for a role that EKS Pod Identity provides.
     pub(crate) is_by_pod_identity: bool,
+    /// The role that EKS assumes, if EKS Pod Identity provides the role and it was read.
+    pub(crate) assumed_by_eks: Option<&'a Role>,
 }
 
-/// Roles of the controllers: those of their ServiceAccounts, or of their environment; with Pod Identity, whose associations
-/// are not read, the role that trusts their ServiceAccount alone, and for Karpenter the one that its guide names.
-/// Source: aws/karpenter-provider-aws `website/content/en/preview/getting-started/getting-started-with-karpenter`.
+/// Roles of the controllers: those of their environment, of the associations of EKS Pod Identity, or of their ServiceAccounts.
+/// Where associations may exist and were not read, the role that trusts their ServiceAccount alone, and for Karpenter the one
+/// that its guide names.
+/// Sources: aws/amazon-eks-pod-identity-webhook `pkg/handler/handler.go#buildPodPatchConfig`: an association precedes the
+/// annotation; aws/karpenter-provider-aws
+/// `website/content/en/preview/getting-started/getting-started-with-karpenter`.
 pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evidence) -> Vec<CompanionRole<'a>> {
     let identities = evidence.web_identities();
     let accounts = &view.inventory.accounts;
@@ -327,19 +333,28 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
         // A variable of the container has precedence over the annotation.
         let mounted = identities.iter().filter(is_own).find(|identity| identity.workload.is_some());
         let own = mounted.or_else(|| identities.iter().find(is_own));
-        let by_arn = own.and_then(|identity| {
-            accounts
-                .iter()
-                .find_map(|account| Some((account, account.roles.iter().find(|role| role.arn == identity.role_arn)?)))
-        });
+        let role_of = |arn: &str| {
+            let find = |account: &'a Account| account.roles.iter().find(|role| role.arn == arn);
+            accounts.iter().find_map(|account| Some((account, find(account)?)))
+        };
+        let has_other = mounted.is_some() || !workload.credentials.is_empty() || workload.has_hidden_credentials;
+        let associations = view.pod_identity_of(service_account_of(workload));
+        // The chain of the SDK takes credentials of the environment first.
+        if let Ok(Some(association)) = associations
+            && !has_other
+        {
+            if let Some((account, role)) = association.credentials_role().and_then(role_of) {
+                let assumed_by_eks = association.role_arn.as_deref().and_then(role_of).map(|(_, role)| role);
+                found.push(CompanionRole { run, account, role, is_by_pod_identity: true, assumed_by_eks });
+            }
+            continue;
+        }
+        let by_arn = own.and_then(|identity| role_of(identity.role_arn));
         let by_name = || {
             let name = format!("{}-karpenter", view.cluster_id);
             let is_it = |role: &&Role| role.name == name && (names_pod_identity(role) || trusts_eks_alone(role));
             // Any other credentials precede those of EKS Pod Identity.
-            let is_karpenter = run.row.companion == Companion::Karpenter
-                && own.is_none()
-                && workload.credentials.is_empty()
-                && !workload.has_hidden_credentials;
+            let is_karpenter = run.row.companion == Companion::Karpenter && own.is_none() && !has_other;
             accounts
                 .iter()
                 .filter(|_| is_karpenter)
@@ -347,7 +362,7 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
         };
         // A role that trusts this ServiceAccount alone is the one of its association.
         let by_trust = || {
-            let is_free = own.is_none() && workload.credentials.is_empty() && !workload.has_hidden_credentials;
+            let is_free = own.is_none() && !has_other;
             let account_of = (workload.namespace.as_str(), workload.service_account.as_str());
             let roles = accounts.iter().flat_map(|account| account.roles.iter().map(move |role| (account, role)));
             let mut own = roles
@@ -356,8 +371,10 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
             own.next().filter(|_| own.next().is_none())
         };
         let is_by_pod_identity = by_arn.is_none();
-        if let Some((account, role)) = by_arn.or_else(by_name).or_else(by_trust) {
-            found.push(CompanionRole { run, account, role, is_by_pod_identity });
+        let by_guess = || if associations.is_err() { by_name().or_else(by_trust) } else { None };
+        if let Some((account, role)) = by_arn.or_else(by_guess) {
+            let assumed_by_eks = is_by_pod_identity.then_some(role);
+            found.push(CompanionRole { run, account, role, is_by_pod_identity, assumed_by_eks });
         }
     }
     found

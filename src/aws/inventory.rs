@@ -13,6 +13,7 @@ mod instance;
 mod load_balancing;
 mod lookup;
 mod network;
+mod pod_identity;
 mod scaling;
 mod unlisted;
 
@@ -28,6 +29,7 @@ pub use network::{
     AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, PrefixList, Route, RouteTable, RuleSource,
     SecurityGroup, Subnet, Vpc,
 };
+pub use pod_identity::PodIdentity;
 pub use scaling::{
     AutoScalingGroup, InstanceRefresh, LaunchSettings, LaunchTemplate, LifecycleHook, MetadataDefaults, NotInherited,
     TemplateReference, TemplateVersion,
@@ -144,6 +146,9 @@ pub struct Region {
     /// Prefix lists that rules of security groups name, by id; those that were not read are absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prefix_lists: BTreeMap<String, PrefixList>,
+    /// Associations of EKS Pod Identity, by EKS cluster; those that were not read are absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pod_identities: BTreeMap<String, Vec<PodIdentity>>,
     /// Limits of the account; absent if none was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<NetworkLimits>,
@@ -335,6 +340,7 @@ impl Region {
             addresses.sort();
             addresses.dedup_by(|a, b| a.id == b.id);
         }
+        self.pod_identities.values_mut().for_each(|all| all.sort());
         self.gone.sort();
         self.gone.dedup();
         for instance in &mut self.instances {

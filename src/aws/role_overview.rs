@@ -2,16 +2,17 @@
 //! use the role.
 
 use crate::aws::companion_audit::AuditedCompanion;
-use crate::aws::companions::{CompanionRun, ObjectUse, companions, is_isolated};
+use crate::aws::companions::{CompanionRole, CompanionRun, ObjectUse, companions, is_isolated};
 use crate::aws::node_rights::role_rights;
+use crate::aws::pod_identity::service_account_of;
 use crate::aws::roles::{RoleAudit, RoleAudits};
 use crate::aws::trusted_companions::TrustedRole;
 use crate::aws::view::ClusterView;
 use crate::aws::web_identity::{Token, Trust, trust};
-use crate::aws::{Account, Role};
+use crate::aws::{Account, PodIdentity, Role};
 use crate::baseline::{Release, Variant, published_for};
 use crate::controller::companion::Companion;
-use crate::inventory::Gap;
+use crate::inventory::{Gap, Read};
 use crate::kubernetes::{Evidence, SUBJECT_PREFIX, WebIdentity};
 use crate::policy::Verdict;
 use crate::role_audit::RoleAuditOptions;
@@ -41,7 +42,7 @@ pub(crate) fn controllers(
                 secret: secret(run.workload),
                 ..unknown_role(&run, view)
             }),
-            None => found.push(unknown_role(&run, view)),
+            None => found.push(unread_role(&run, view)),
         }
     }
     found.sort_by(|a, b| (&a.controller, &a.workload, &a.role).cmp(&(&b.controller, &b.workload, &b.role)));
@@ -61,7 +62,10 @@ pub(crate) fn overview(
     let mut roles: Vec<UsedRole> = audits.audits.iter().map(|audit| node_role(audit, evidence, view)).collect();
     roles.extend(controllers(view, (evidence, objects), audited, options));
     roles.extend(trusted.iter().map(trusted_role));
-    let not_audited = gaps.iter().filter(|gap| gap.read.is_iam()).cloned().collect();
+    let is_about_roles = |read: Read| {
+        read.is_iam() || matches!(read, Read::ListPodIdentityAssociations | Read::DescribePodIdentityAssociation)
+    };
+    let not_audited = gaps.iter().filter(|gap| is_about_roles(gap.read)).cloned().collect();
     RoleOverview::new(view.cluster_id, roles, not_audited)
 }
 
@@ -77,6 +81,18 @@ pub(crate) fn trusted_role(one: &TrustedRole<'_>) -> UsedRole {
         excess: audited.map(|audited| audited.excess.clone()),
         shared_with: one.others.clone(),
         ..UsedRole::new(one.row.name.to_owned(), RoleSource::TrustPolicy)
+    }
+}
+
+/// A controller whose role was not read: that of its association, or an unknown one.
+fn unread_role(run: &CompanionRun<'_>, view: &ClusterView<'_>) -> UsedRole {
+    let unknown = unknown_role(run, view);
+    let association = view.pod_identity_of(service_account_of(run.workload)).ok().flatten();
+    match association.and_then(PodIdentity::credentials_role) {
+        Some(arn) if run.workload.credentials.is_empty() && !run.workload.has_hidden_credentials => {
+            UsedRole { role: Some(arn.to_owned()), role_source: RoleSource::PodIdentity, ..unknown }
+        }
+        _ => unknown,
     }
 }
 
@@ -153,6 +169,8 @@ fn own_role(entry: &AuditedCompanion<'_>, evidence: &Evidence, view: &ClusterVie
     let audited = entry.audited.as_ref().ok();
     let owned = |actions: &[&str]| actions.iter().map(|action| (*action).to_owned()).collect::<Vec<String>>();
     let own = (one.run.workload.namespace.as_str(), one.run.workload.service_account.as_str());
+    let mut shared_with = trusted_service_accounts(one.role, evidence, view, Some(own));
+    shared_with.extend(associated_service_accounts(one, view));
     UsedRole {
         role: Some(one.role.arn.clone()),
         role_source,
@@ -163,7 +181,7 @@ fn own_role(entry: &AuditedCompanion<'_>, evidence: &Evidence, view: &ClusterVie
             .unwrap_or_default(),
         unmet: audited.map(|audited| owned(&audited.unmet)).unwrap_or_default(),
         excess: audited.map(|audited| audited.excess.clone()),
-        shared_with: trusted_service_accounts(one.role, evidence, view, Some(own)),
+        shared_with,
         ..unknown_role(&one.run, view)
     }
 }
@@ -190,6 +208,15 @@ fn role_through_node(
         shared_with: vec!["the nodes, and other Pods on them".to_owned()],
         ..unknown_role(run, view)
     }
+}
+
+/// ServiceAccounts, other than that of the controller itself, to which EKS Pod Identity gives its role.
+fn associated_service_accounts(one: &CompanionRole<'_>, view: &ClusterView<'_>) -> Vec<String> {
+    let own = service_account_of(one.run.workload);
+    let all = view.pod_identities().into_iter().flatten();
+    let others = all.filter(|other| (other.namespace.as_str(), other.service_account.as_str()) != own);
+    let same = others.filter(|other| other.credentials_role() == Some(one.role.arn.as_str()));
+    same.map(|other| format!("ServiceAccount {}/{}", other.namespace, other.service_account)).collect()
 }
 
 /// ServiceAccounts, other than that of the controller itself, that may assume a role with their token.

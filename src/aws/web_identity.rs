@@ -206,6 +206,18 @@ pub(crate) fn names_pod_identity(role: &Role) -> bool {
     statements.any(|one| one.effect == Effect::Allow && names_pod_identity_service(one))
 }
 
+/// True if a role certainly does not trust EKS Pod Identity: no statement names the service, or could mean it.
+pub(crate) fn refuses_pod_identity(role: &Role) -> bool {
+    let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else { return false };
+    let mut allowing = document.statements.iter().filter(|one| one.effect == Effect::Allow);
+    let may_mean_it =
+        |kind: &str, value: &str| value.contains(['*', '$']) || kind == "Service" && value.starts_with("pods.eks.");
+    !allowing.any(|one| {
+        let mut principals = one.principal.iter();
+        principals.any(|one| one.negated || one.entries.iter().any(|(kind, value)| may_mean_it(kind, value)))
+    })
+}
+
 /// Decides if a role can be assumed with a token.
 #[must_use]
 pub(crate) fn trust(role: &Role, token: &Token<'_>) -> Trust {

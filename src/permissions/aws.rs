@@ -109,6 +109,16 @@ pub static SCAN: &[Permission] = &[
         without: Some("asg-next-instance-metadata, asg-cannot-launch, imds-account-defaults"),
     },
     Permission {
+        action: "eks:DescribePodIdentityAssociation",
+        purpose: "the roles that EKS Pod Identity gives the controllers of an EKS cluster",
+        without: Some("controller-*, pod-identity-*, in part"),
+    },
+    Permission {
+        action: "eks:ListPodIdentityAssociations",
+        purpose: "which ServiceAccounts of an EKS cluster have a role through EKS Pod Identity",
+        without: Some("controller-*, pod-identity-*, in part"),
+    },
+    Permission {
         action: "elasticloadbalancing:DescribeAccountLimits",
         purpose: "how many load balancers and target groups the account may have",
         without: Some("limit-near, in part"),

@@ -8,24 +8,15 @@ use aws_sdk_autoscaling::Client as AutoScaling;
 use aws_sdk_ec2::Client as Ec2;
 use futures_util::future::join_all;
 
-use crate::aws::fleet::place_of_nodes;
-use crate::aws::ingresses::full_name;
-use crate::aws::launches::name_of_profile;
-use crate::aws::scaling_groups::{
-    LaunchNeeds, all_launch_needs, launch_needs, launch_needs_of_neighbours, refresh_needs,
-};
-use crate::aws::termination_handler::reads_queue;
-use crate::aws::view::ClusterView;
+use crate::aws::scaling_groups::refresh_needs;
 use crate::aws::{Account, Inventory, Region, unlisted, unlisted_of_launches};
-use crate::clusters::Clusters;
 use crate::inventory::{Gap, Provider, Read};
-use crate::kubernetes::{Document, DocumentKind, Evidence, Service};
-use crate::membership::NodesPlace;
 use crate::nodes::KubernetesNode;
 
 use super::IamReads;
 use call::{CallError, Caller};
 use config::Session;
+use needs::{Needs, needs};
 
 mod call;
 mod config;
@@ -33,6 +24,8 @@ mod decode;
 mod ec2;
 mod iam;
 mod load_balancing;
+mod needs;
+mod pod_identities;
 mod prefix_lists;
 mod profile;
 mod quotas;
@@ -45,6 +38,7 @@ pub(crate) use super::error::{Error, ErrorKind};
 use crate::provider::progress::Display;
 use crate::provider::signals::until_signal;
 pub(crate) use decode::decode;
+pub(crate) use needs::Asked;
 pub(crate) use targets::collect_each;
 pub(crate) use write::Writer;
 
@@ -99,38 +93,6 @@ pub(crate) struct ClusterScope<'a> {
     pub service_account_roles: Vec<&'a str>,
     /// Reads that their objects need.
     pub asked: Asked,
-}
-
-/// Reads that only some objects of a cluster need.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Asked {
-    /// True if a node termination handler reads a queue: it needs lifecycle hooks.
-    pub hooks: bool,
-    /// True if a Service or an Ingress needs many rules in a security group.
-    pub rule_quota: bool,
-    /// Services and Ingresses that are to stay (`NAMESPACE/NAME`): nobody deletes their load balancers.
-    pub living: BTreeSet<String>,
-}
-
-impl Asked {
-    /// Reads that the objects of a cluster need.
-    pub(crate) fn of(evidence: &Evidence) -> Self {
-        let services = evidence.services.iter().flatten();
-        let services = services.filter(|one| one.is_load_balancer() && one.deleted_at.is_none());
-        let ingresses = evidence.documents_by_kind(DocumentKind::Ingress).map(Document::object);
-        let ingresses = ingresses.filter(|one| one.at(&["metadata", "deletionTimestamp"]).is_none());
-        let living = services.map(Service::full_name).chain(ingresses.map(full_name));
-        Self { hooks: reads_queue(evidence), rule_quota: quotas::has_many_ranges(evidence), living: living.collect() }
-    }
-
-    /// Reads that one of two clusters needs. Objects of the same name may live in one and not in the other.
-    pub(crate) fn or(&self, other: &Self) -> Self {
-        Self {
-            hooks: self.hooks || other.hooks,
-            rule_quota: self.rule_quota || other.rule_quota,
-            living: BTreeSet::new(),
-        }
-    }
 }
 
 /// Regions that are read concurrently.
@@ -239,6 +201,7 @@ fn wanted_identities<'a>(
     request: &'a Request<'_>,
     account_id: &str,
     profiles: &'a BTreeSet<String>,
+    associated_roles: BTreeSet<&'a str>,
 ) -> iam::Wanted<'a> {
     let is_here = |arn: &&str| arn.split(':').nth(4) == Some(account_id);
     let scope = request.cluster.as_ref();
@@ -251,6 +214,34 @@ fn wanted_identities<'a>(
             .flat_map(|scope| scope.service_account_roles.iter().copied())
             .filter(is_here)
             .collect(),
+        associated_roles,
+    }
+}
+
+/// Regions to read: those that are named, or all that are enabled, or the configured one.
+async fn regions_to_read(request: &Request<'_>, session: &Session, caller: &Caller) -> Result<Vec<String>, Error> {
+    if request.all_regions {
+        let client = session.ec2(session.home_region());
+        let answer = caller
+            .call(Read::DescribeRegions.action(), session.home_region(), || client.describe_regions().send())
+            .await;
+        match answer.map(|answer| answer.regions) {
+            Ok(Some(regions)) => Ok(regions.into_iter().filter_map(|region| region.region_name).collect()),
+            failed => {
+                let why = failed.err().map_or_else(
+                    || "the answer lists no regions".to_owned(),
+                    |error| format!("{}: {}", error.code, error.message),
+                );
+                Err(Error::new(ErrorKind::Unreachable, "cannot list the regions of the account")
+                    .cause(why)
+                    .help("allow ec2:DescribeRegions, or name the regions with --region"))
+            }
+        }
+    } else if request.regions.is_empty() {
+        Ok(vec![session.home_region().to_owned()])
+    } else {
+        let unique: BTreeSet<String> = request.regions.iter().cloned().collect();
+        Ok(unique.into_iter().collect())
     }
 }
 
@@ -262,29 +253,7 @@ async fn read_known_account(
 ) -> Result<(Account, Vec<Gap>), Error> {
     let (session, caller) = (session.for_account(&account_id), &caller.for_account(&account_id));
     let mut gaps = Vec::new();
-    let regions = if request.all_regions {
-        let client = session.ec2(session.home_region());
-        let answer = caller
-            .call(Read::DescribeRegions.action(), session.home_region(), || client.describe_regions().send())
-            .await;
-        match answer.map(|answer| answer.regions) {
-            Ok(Some(regions)) => regions.into_iter().filter_map(|region| region.region_name).collect(),
-            failed => {
-                let why = failed.err().map_or_else(
-                    || "the answer lists no regions".to_owned(),
-                    |error| format!("{}: {}", error.code, error.message),
-                );
-                return Err(Error::new(ErrorKind::Unreachable, "cannot list the regions of the account")
-                    .cause(why)
-                    .help("allow ec2:DescribeRegions, or name the regions with --region"));
-            }
-        }
-    } else if request.regions.is_empty() {
-        vec![session.home_region().to_owned()]
-    } else {
-        let unique: BTreeSet<String> = request.regions.iter().cloned().collect();
-        unique.into_iter().collect()
-    };
+    let regions = regions_to_read(request, &session, caller).await?;
     let mut account = Account {
         account_id: account_id.clone(),
         partition,
@@ -323,9 +292,17 @@ async fn read_known_account(
         let needs = &needs;
         async move { region_details(region, &clients, needs, caller).await }
     });
-    let wanted = wanted_identities(request, &account_id, &needs.profiles);
-    let (detail_gaps, roles) = tokio::join!(join_all(details), iam::read(&session, caller, &wanted, request.iam_reads));
+    let identities = async {
+        let associations =
+            pod_identities::read(&session, &needs.eks_clusters, &needs.asked.service_accounts, caller).await;
+        let of_associations = associations.roles(&account_id);
+        let wanted = wanted_identities(request, &account_id, &needs.profiles, of_associations);
+        let roles = iam::read(&session, caller, &wanted, request.iam_reads).await;
+        (associations, roles)
+    };
+    let (detail_gaps, (associations, roles)) = tokio::join!(join_all(details), Box::pin(identities));
     gaps.extend(detail_gaps.into_iter().flatten());
+    gaps.extend(associations.store(&mut account));
     account.instance_profiles = roles.profiles;
     account.roles = roles.roles;
     account.managed_policies = roles.policies;
@@ -458,77 +435,6 @@ async fn ask_again(partial: &mut Inventory, gaps: &[Gap], session: &Session, cal
     let found: Vec<Gap> = join_all(reads).await.into_iter().flatten().collect();
     partial.canonicalise();
     found
-}
-
-/// Instance profiles, VPCs, launch templates and load balancers to read in detail.
-#[derive(Default)]
-struct Needs {
-    profiles: BTreeSet<String>,
-    vpcs: BTreeSet<String>,
-    /// By region.
-    launches: BTreeMap<String, LaunchNeeds>,
-    /// Ids of the clusters of a scan; absent if everything is read.
-    clusters: Option<BTreeSet<String>>,
-    asked: Asked,
-}
-
-impl Needs {
-    /// Adds the instance profiles that launch templates name and that no node has. A template may state only the name.
-    fn add_profiles_of_launches(&mut self, account: &Account) {
-        let names: BTreeSet<String> = self.launches.values().flat_map(|one| &one.profiles).cloned().collect();
-        let known: BTreeSet<&str> = self.profiles.iter().map(|arn| name_of_profile(arn)).collect();
-        let lacking: Vec<String> = names.into_iter().filter(|name| !known.contains(name.as_str())).collect();
-        let (partition, id) = (&account.partition, &account.account_id);
-        let arns = lacking.into_iter().map(|name| format!("arn:{partition}:iam::{id}:instance-profile/{name}"));
-        self.profiles.extend(arns);
-    }
-}
-
-fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
-    let mut needs = Needs::default();
-    let add = |needs: &mut Needs, instance: &crate::aws::Instance| {
-        needs.profiles.extend(instance.instance_profile_arn.clone());
-        needs.vpcs.extend(instance.vpc_id.clone());
-    };
-    needs.asked = cluster
-        .map_or_else(|| Asked { hooks: true, rule_quota: true, living: BTreeSet::new() }, |scope| scope.asked.clone());
-    if let Some(scope) = cluster {
-        let found = scope.all.then(|| Clusters::from_inventory(inventory).ids()).into_iter().flatten();
-        let ids: BTreeSet<String> = scope.cluster_ids.iter().cloned().chain(found).collect();
-        let mut of_clusters: BTreeMap<String, Vec<KubernetesNode>> = BTreeMap::new();
-        for nodes in &scope.fleet {
-            match place_of_nodes(inventory, nodes) {
-                NodesPlace::Clusters(ids) => {
-                    for id in ids {
-                        of_clusters.entry(id).or_default().extend_from_slice(nodes);
-                    }
-                }
-                NodesPlace::Untagged(_) | NodesPlace::Elsewhere | NodesPlace::Unnamed => {}
-            }
-        }
-        for id in &ids {
-            let nodes = scope.nodes.or_else(|| of_clusters.get(id).map(Vec::as_slice));
-            let view = ClusterView::new(inventory, id, nodes, &[]);
-            view.members().for_each(|member| add(&mut needs, member.instance));
-            for region in &view.regions {
-                let of_groups = launch_needs(region, id);
-                needs.launches.entry(region.region.name.clone()).or_default().merge(of_groups);
-            }
-        }
-        needs.clusters = Some(ids);
-        for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
-            let of_neighbours = launch_needs_of_neighbours(region, &needs.vpcs);
-            needs.launches.entry(region.name.clone()).or_default().merge(of_neighbours);
-        }
-    } else {
-        let instances =
-            inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
-        instances.filter(|instance| instance.state.is_live()).for_each(|instance| add(&mut needs, instance));
-        for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
-            needs.launches.insert(region.name.clone(), all_launch_needs(region));
-        }
-    }
-    needs
 }
 
 /// `AuthFailure` means bad credentials or a region that is not enabled, with the same text: the list of regions decides.

@@ -15,6 +15,7 @@ use crate::text::encoding::in_utf8;
 
 mod convert;
 mod load_balancing;
+mod pod_identities;
 mod scaling;
 mod shapes;
 
@@ -94,6 +95,7 @@ pub(crate) fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, Fol
     let mut target = answers.into_region(&region_name, &mut files);
     scaling::read(&mut files, &mut target)?;
     load_balancing::read(&mut files, &mut target)?;
+    pod_identities::read(&mut files, &mut target)?;
     if let Some(details) = details {
         let token = details.next_token.clone().or_else(|| details.is_truncated.then(String::new));
         let read = Call::GetAccountAuthorizationDetails;
@@ -318,6 +320,24 @@ impl Files<'_> {
         };
         // Otherwise only the first of several pages appended to one file would be read.
         json_input::parse_complete(&in_utf8(&bytes)).map(Some).map_err(|error| FolderError::Malformed { file, error })
+    }
+
+    /// Names of the subjects of the files in a folder that may be missing, sorted.
+    fn subjects(&self, folder: &str) -> Result<Vec<String>, FolderError> {
+        let path = self.folder.join(folder);
+        let failed = |source| FolderError::Read { file: path.display().to_string(), source };
+        let entries = match std::fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(failed)?.file_name();
+            names.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned));
+        }
+        names.sort();
+        Ok(names)
     }
 
     /// Entries of a list; a gap if it was truncated.

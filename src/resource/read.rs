@@ -76,6 +76,8 @@ reads! {
     EcsDescribeRegions = "ecs:DescribeRegions" [];
     EcsDescribeSecurityGroupAttribute = "ecs:DescribeSecurityGroupAttribute" [];
     EcsDescribeSecurityGroups = "ecs:DescribeSecurityGroups" [SecurityGroup];
+    DescribePodIdentityAssociation = "eks:DescribePodIdentityAssociation" [];
+    ListPodIdentityAssociations = "eks:ListPodIdentityAssociations" [];
     DescribeAccountLimits = "elasticloadbalancing:DescribeAccountLimits" [];
     DescribeInstanceHealth = "elasticloadbalancing:DescribeInstanceHealth" [];
     DescribeListeners = "elasticloadbalancing:DescribeListeners" [];

@@ -1,6 +1,7 @@
 //! ServiceAccounts that assume roles by web identity, compared with the roles and providers of the account.
 
 use crate::aws::Role;
+use crate::aws::pod_identity::used_identities;
 use crate::aws::web_identity::{Token, Trust, trust};
 use crate::finding::ResourceRef;
 use crate::kubernetes::WebIdentity;
@@ -10,8 +11,10 @@ use super::Rule;
 use super::aws::Context;
 
 mod pod_identity_agent_missing;
+mod pod_identity_role_missing;
 mod pod_identity_trust_incomplete;
 mod sa_role_annotation_misspelt;
+mod sa_role_annotation_unused;
 mod sa_role_arn_invalid;
 mod sa_role_missing;
 mod sa_role_subject_missing;
@@ -35,7 +38,7 @@ struct Assumed<'a> {
 /// ServiceAccounts whose role was read.
 fn assumed<'a>(context: &'a Context<'_>) -> Vec<Assumed<'a>> {
     let issuers = context.kubernetes.token_issuers();
-    let identities = context.kubernetes.web_identities().into_iter();
+    let identities = used_identities(context.view, context.kubernetes).into_iter();
     let found = identities.filter_map(|identity| {
         let mut accounts = context.view.inventory.accounts.iter();
         let account = accounts.find(|account| account.roles.iter().any(|role| role.arn == identity.role_arn))?;

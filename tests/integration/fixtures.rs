@@ -241,6 +241,11 @@ pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
         Read::DescribeLifecycleHooks => {
             region.auto_scaling_groups.iter_mut().flatten().for_each(|one| one.hooks = None);
         }
+        Read::ListPodIdentityAssociations => region.pod_identities.clear(),
+        Read::DescribePodIdentityAssociation => {
+            let all = region.pod_identities.values_mut().flatten();
+            all.for_each(|one| (one.role_arn, one.target_role_arn) = (None, None));
+        }
         Read::DescribeImages => region.images.clear(),
         Read::GetInstanceMetadataDefaults => region.metadata_defaults = None,
         Read::DescribeLoadBalancers => region.load_balancing = None,

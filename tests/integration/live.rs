@@ -49,7 +49,7 @@ pub(crate) fn rules(report: &Value) -> Vec<&str> {
 }
 
 /// `what: reason` of everything that was not audited.
-fn not_audited(report: &Value) -> Vec<String> {
+pub(crate) fn not_audited(report: &Value) -> Vec<String> {
     let entries = report["not_audited"].as_array().unwrap();
     entries
         .iter()
@@ -213,6 +213,11 @@ fn a_scan_asks_for_nothing_outside_its_printed_policy_and_never_writes() {
     let world = super::live_scaling::with_waiting_instance();
     let mock = Mock::serve(&world.inventory);
     scan(&mock, &world, &[]);
+    used.extend(mock.calls().iter().map(super::mock::Call::name));
+    let path = super::live_pod_identity::manifests(folder.path());
+    let world = super::live_pod_identity::with_association("{}");
+    let mock = Mock::serve(&world.inventory);
+    scan(&mock, &world, &["--kubernetes", &path]);
     used.extend(mock.calls().iter().map(super::mock::Call::name));
     let world = super::live_balancing::with_prefix_list();
     let mock = Mock::serve(&world.inventory);

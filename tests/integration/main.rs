@@ -67,6 +67,8 @@ mod live;
 #[cfg(feature = "aws")]
 mod live_balancing;
 #[cfg(feature = "aws")]
+mod live_pod_identity;
+#[cfg(feature = "aws")]
 mod live_scaling;
 #[cfg(feature = "aws")]
 mod many;
@@ -79,6 +81,8 @@ mod mock;
 mod mock_answers;
 #[cfg(feature = "aws")]
 mod mock_balancing;
+#[cfg(feature = "aws")]
+mod mock_eks;
 #[cfg(feature = "aws")]
 mod mock_scaling;
 #[cfg(feature = "aws")]

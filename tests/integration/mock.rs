@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tagaudit::internals::inventory::{Account, Inventory, Region};
 
 use super::mock_answers;
+use super::mock_eks;
 use super::mock_writes::{self, Effect};
 
 /// What the targets of Organizations' JSON protocol begin with.
@@ -410,13 +411,18 @@ pub(crate) fn refuse<T>(status: u16, code: &str, message: &str) -> Result<T, Ref
 }
 
 fn answer(request: &Request, world: &Mutex<World>) -> Answer {
-    // The JSON protocol of Organizations and Service Quotas, or the query protocol of the others.
+    // The JSON protocol of Organizations and Service Quotas, the paths of EKS, or the query protocol of the others.
     let target = header(&request.headers, "x-amz-target");
     let target = target.and_then(|value| value.strip_prefix(ORGANIZATIONS).or_else(|| value.strip_prefix(QUOTAS)));
     let parameters: BTreeMap<String, String> = if target.is_some() {
         serde_json::from_str(&request.body).unwrap_or_default()
     } else {
-        url::form_urlencoded::parse(request.body.as_bytes()).map(|(k, v)| (k.into_owned(), v.into_owned())).collect()
+        let line = request.headers.lines().next().unwrap_or_default();
+        mock_eks::parameters(line).unwrap_or_else(|| {
+            url::form_urlencoded::parse(request.body.as_bytes())
+                .map(|(k, v)| (k.into_owned(), v.into_owned()))
+                .collect()
+        })
     };
     let action = target.map(str::to_owned).or_else(|| parameters.get("Action").cloned()).unwrap_or_default();
     // Credential=AKIA…/20260101/us-east-1/ec2/aws4_request
@@ -586,7 +592,7 @@ fn signal(client: Option<u32>, name: &str) {
 
 /// The three error shapes: EC2's own, and the query protocol's of IAM and STS.
 fn error_body(service: &str, code: &str, message: &str) -> String {
-    if ["organizations", "servicequotas"].contains(&service) {
+    if ["eks", "organizations", "servicequotas"].contains(&service) {
         return serde_json::json!({"__type": code, "Message": message}).to_string();
     }
     let (code, message) = (escape(code), escape(message));

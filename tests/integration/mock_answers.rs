@@ -53,6 +53,7 @@ fn operator(managed_by: Option<&str>) -> String {
 
 pub(crate) fn answer(service: &str, action: &str, context: &Context<'_>) -> Result<String, Refusal> {
     match service {
+        "eks" => return super::mock_eks::answer(action, context),
         "organizations" => return organizations(action, context),
         "servicequotas" => return quotas(action, context),
         _ => {}

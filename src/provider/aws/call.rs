@@ -275,6 +275,22 @@ impl Caller {
         F: Future<Output = Result<O, SdkError<E, HttpResponse>>>,
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
+        let (items, error) = self.listed(read, region, send, take).await;
+        (items, error.map(|error| error.gap(read, region, resource)))
+    }
+
+    /// The same with the error instead of a gap: its code may be an answer.
+    pub(super) async fn listed<O, E, T, F>(
+        &self,
+        read: Read,
+        region: &str,
+        send: impl Fn(Option<String>) -> F,
+        take: impl Fn(O) -> Result<Page<T>, CallError>,
+    ) -> (Vec<T>, Option<CallError>)
+    where
+        F: Future<Output = Result<O, SdkError<E, HttpResponse>>>,
+        E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+    {
         let mut items = Vec::new();
         let mut seen = BTreeSet::new();
         let mut token: Option<String> = None;
@@ -282,7 +298,7 @@ impl Caller {
             let page = self.call(read.action(), region, || send(token.clone())).await.and_then(&take);
             let page = match page {
                 Ok(page) => page,
-                Err(error) => return (items, Some(error.gap(read, region, resource))),
+                Err(error) => return (items, Some(error)),
             };
             items.extend(page.items);
             match page.next {
@@ -290,13 +306,13 @@ impl Caller {
                 Some(next) if !seen.insert(next.clone()) => {
                     let error =
                         CallError::new("Pagination", "the same page token came twice, so the list is incomplete");
-                    return (items, Some(error.gap(read, region, resource)));
+                    return (items, Some(error));
                 }
                 Some(next) => token = Some(next),
             }
         }
         let error = CallError::new("Pagination", format!("the list did not end within {MAX_PAGES} pages"));
-        (items, Some(error.gap(read, region, resource)))
+        (items, Some(error))
     }
 
     fn log(&self, api: &str, region: &str, started: Instant, error: Option<String>) {

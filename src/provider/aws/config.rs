@@ -114,9 +114,10 @@ fn check_region(region: &str) -> Result<(), Error> {
 }
 
 /// Services that are called, by the tool or for its credentials, with the ids under which a `[services]` section names them.
-const SERVICES: [&str; 11] = [
+const SERVICES: [&str; 12] = [
     "Auto Scaling",
     "EC2",
+    "EKS",
     "Elastic Load Balancing",
     "Elastic Load Balancing v2",
     "IAM",
@@ -371,6 +372,15 @@ impl Session {
             .interceptor(Bounded)
             .build();
         aws_sdk_organizations::Client::from_conf(config)
+    }
+
+    pub(super) fn eks(&self, region: &str) -> aws_sdk_eks::Client {
+        let config = aws_sdk_eks::config::Builder::from(&self.config)
+            .region(Region::new(region.to_owned()))
+            .retry_partition(self.retry_partition(region))
+            .interceptor(Bounded)
+            .build();
+        aws_sdk_eks::Client::from_conf(config)
     }
 
     pub(super) fn quotas(&self, region: &str) -> aws_sdk_servicequotas::Client {

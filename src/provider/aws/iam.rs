@@ -61,12 +61,15 @@ pub(super) struct Wanted<'a> {
     pub(super) controller_roles: Option<BTreeSet<&'a str>>,
     /// Roles of the account that ServiceAccounts of the cluster name, by ARN.
     pub(super) service_account_roles: BTreeSet<&'a str>,
+    /// Roles of the account that EKS Pod Identity gives ServiceAccounts, by ARN.
+    pub(super) associated_roles: BTreeSet<&'a str>,
 }
 
 pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>, how: IamReads) -> Identities {
     let profiles = wanted.profiles;
     let is_named = wanted.controller_roles.as_ref().is_some_and(|roles| !roles.is_empty());
-    if profiles.is_empty() && !is_named && wanted.service_account_roles.is_empty() {
+    let has_accounts = !wanted.service_account_roles.is_empty() || !wanted.associated_roles.is_empty();
+    if profiles.is_empty() && !is_named && !has_accounts {
         return Identities::default();
     }
     let reader = RoleReader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
@@ -223,10 +226,11 @@ impl RoleReader<'_> {
         .await;
     }
 
-    /// Reads the roles that ServiceAccounts name, except those already read.
+    /// Reads the roles of ServiceAccounts, except those already read.
     async fn service_accounts(&self, wanted: &Wanted<'_>) {
         const API: Read = Read::GetRole;
-        let arns = wanted.service_account_roles.iter().filter(|arn| self.claim(arn));
+        let all = wanted.service_account_roles.union(&wanted.associated_roles);
+        let arns = all.filter(|arn| self.claim(arn));
         join_all(arns.map(|arn| async move {
             let name = arn.rsplit('/').next().unwrap_or(arn);
             let ask = || self.caller.call(API.action(), "", || self.client.get_role().role_name(name).send());

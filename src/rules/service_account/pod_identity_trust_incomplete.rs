@@ -1,5 +1,5 @@
 use crate::aws::companions::companion_roles;
-use crate::aws::web_identity::{lacking_for_pod_identity, names_pod_identity};
+use crate::aws::web_identity::{lacking_for_pod_identity, names_pod_identity, refuses_pod_identity, trusts_eks_alone};
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a role for EKS Pod Identity does not allow what EKS calls",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
-    condition: "The role that a controller gets through EKS Pod Identity trusts `pods.eks.amazonaws.com`, but does not allow it to call both `sts:AssumeRole` and `sts:TagSession`; or the role named in the Karpenter getting-started guide trusts `eks.amazonaws.com` instead. Conditions of the trust policy are not evaluated.",
+    condition: "The role that a controller gets through EKS Pod Identity trusts `pods.eks.amazonaws.com`, but does not allow it to call both `sts:AssumeRole` and `sts:TagSession`; or it does not trust `pods.eks.amazonaws.com`. If the associations of the cluster were not read, the role of Karpenter is the one that its getting-started guide names, and that of another controller the only one that trusts its ServiceAccount. Conditions of the trust policy are not evaluated.",
     impact: "EKS cannot assume the role, and the pods get no credentials",
     fix: "Allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`.",
     sources: &["Amazon EKS User Guide, \"Create IAM role with trust policy required by EKS Pod Identity\""],
@@ -20,22 +20,30 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> CheckResult {
     let roles = companion_roles(context.view, context.kubernetes);
-    let roles: Vec<_> = roles.iter().filter(|one| one.is_by_pod_identity).collect();
+    let roles: Vec<_> = roles.iter().filter_map(|one| Some((one, one.assumed_by_eks?))).collect();
     if roles.is_empty() {
         return CheckResult::not_applicable("no controller is known to use a role through EKS Pod Identity");
     }
-    let refused = roles.iter().filter_map(|one| {
-        if !names_pod_identity(one.role) {
-            return Some((one, "trusts eks.amazonaws.com instead of pods.eks.amazonaws.com".to_owned()));
-        }
-        let lacking = lacking_for_pod_identity(one.role);
-        let lacks = || format!("does not allow pods.eks.amazonaws.com to call {}", lacking.join(" or "));
-        (!lacking.is_empty()).then(|| (one, lacks()))
+    let refused = roles.iter().filter_map(|(one, role)| {
+        let refusal = if names_pod_identity(role) {
+            let lacking = lacking_for_pod_identity(role);
+            if lacking.is_empty() {
+                return None;
+            }
+            format!("does not allow pods.eks.amazonaws.com to call {}", lacking.join(" or "))
+        } else if trusts_eks_alone(role) {
+            "trusts eks.amazonaws.com instead of pods.eks.amazonaws.com".to_owned()
+        } else if refuses_pod_identity(role) {
+            "does not trust pods.eks.amazonaws.com".to_owned()
+        } else {
+            return None;
+        };
+        Some((one, role, refusal))
     });
-    let found = refused.map(|(one, refusal)| {
-        let (role, controller) = (text::printable(&one.role.name), one.run.label());
-        let message = format!("role `{role}` of {controller} {refusal}");
-        let resource = role_reference(one.role);
+    let found = refused.map(|(one, role, refusal)| {
+        let (name, controller) = (text::printable(&role.name), one.run.label());
+        let message = format!("role `{name}` of {controller} {refusal}");
+        let resource = role_reference(role);
         let fix = Fix::none("allow `sts:AssumeRole` and `sts:TagSession` to `pods.eks.amazonaws.com`");
         Violation::new(Severity::Error, resource, message, fix).at(&one.run.workload.place)
     });

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use crate::aws::pod_identity::used_identities;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
@@ -10,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a ServiceAccount names a role that does not exist",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ServiceAccount],
-    condition: "A ServiceAccount names a role in `eks.amazonaws.com/role-arn`, or a pod in `AWS_ROLE_ARN`, that its account does not have. Roles of accounts that were not read are skipped.",
+    condition: "A ServiceAccount names a role in `eks.amazonaws.com/role-arn`, or a pod in `AWS_ROLE_ARN`, that its account does not have. Roles of accounts that were not read are skipped, and ServiceAccounts that EKS Pod Identity gives a role.",
     impact: "the pods get no credentials: every call of theirs to AWS fails with AccessDenied (`sts:AssumeRoleWithWebIdentity`)",
     fix: "Create the role, or correct the annotation, and restart the pods.",
     sources: &["Amazon EKS User Guide, \"Assign IAM roles to Kubernetes service accounts\""],
@@ -22,7 +23,7 @@ fn check(context: &Context<'_>) -> CheckResult {
     let accounts = &context.view.inventory.accounts;
     let mut checked = BTreeSet::new();
     let mut found = Vec::new();
-    for identity in context.kubernetes.web_identities() {
+    for identity in used_identities(context.view, context.kubernetes) {
         let account_id = identity.role_arn.split(':').nth(4).unwrap_or_default();
         let Some(account) = accounts.iter().find(|account| account.account_id == account_id) else { continue };
         let exists = account.roles.iter().any(|role| role.arn == identity.role_arn);

@@ -41,7 +41,10 @@ pub(super) fn convert_role(
         None => trusts_the_controller(trust_policy.as_deref()),
     };
     let is_companions = wanted.service_account_roles.is_empty() && trusts_a_companion(trust_policy.as_deref());
-    let is_named = detail.arn.as_deref().is_some_and(|arn| wanted.service_account_roles.contains(arn));
+    let is_named = detail
+        .arn
+        .as_deref()
+        .is_some_and(|arn| wanted.service_account_roles.contains(arn) || wanted.associated_roles.contains(arn));
     if held.is_empty() && !is_controllers && !is_companions && !is_named {
         return None;
     }
