@@ -45,4 +45,4 @@ pub use rights::Rights;
 pub(crate) use service::{Ingress, Service, ServicePort};
 pub(crate) use source::{Located, Object, Place, Source, is_false, is_no, is_true, is_yes};
 pub(crate) use web_identity::{ANY_SUBJECT, ROLE_ANNOTATION, SUBJECT_PREFIX, WebIdentity};
-pub(crate) use workload::{Container, ReleaseRole, Workload, WorkloadKind, release_role};
+pub(crate) use workload::{Container, ReleaseRole, SKIP_CONTAINERS, Workload, WorkloadKind, release_role};

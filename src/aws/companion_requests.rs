@@ -27,7 +27,13 @@ use crate::tags::Tag;
 fn set_session_tags(environment: &mut Environment, one: &CompanionRole<'_>, keys: &BTreeSet<String>) {
     const PREFIX: &str = "aws:principaltag/";
     let Some(tags) = &one.role.tags else { return };
+    let is_of_eks =
+        |key: &str| one.is_by_pod_identity && (key.starts_with("eks-cluster-") || key.starts_with("kubernetes-"));
     for key in keys.iter().filter(|key| key.starts_with(PREFIX)) {
+        // A session tag has precedence over the tag of the role.
+        if key.get(PREFIX.len()..).is_some_and(is_of_eks) {
+            continue;
+        }
         let tag = tags.iter().find(|tag| key.get(PREFIX.len()..).is_some_and(|key| tag.key.eq_ignore_ascii_case(key)));
         match tag {
             Some(tag) => environment.context.insert(key, ContextValue::One(tag.value.clone())),

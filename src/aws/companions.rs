@@ -9,7 +9,9 @@ use crate::aws::web_identity::{is_for_service_account, names_pod_identity, trust
 use crate::aws::{Account, Role};
 use crate::controller::companion::{CHECKED_ARGUMENTS, Companion, CompanionRow, identify};
 use crate::controller::{ControllerVersion, label};
-use crate::kubernetes::{Container, DocumentKind, Evidence, WebIdentity, Workload, WorkloadKind, is_false, is_true};
+use crate::kubernetes::{
+    Container, DocumentKind, Evidence, SKIP_CONTAINERS, WebIdentity, Workload, WorkloadKind, is_false, is_true,
+};
 use crate::nodes::{KubernetesNode, ProviderId, parse_provider_id};
 use crate::policy::Environment;
 
@@ -67,6 +69,14 @@ impl CompanionRun<'_> {
         }
         let has_none = |workload: &Workload| workload.credentials.is_empty() && !workload.has_hidden_credentials;
         pods.peek().is_some() && has_none(self.workload) && pods.all(has_none)
+    }
+
+    /// True unless its Pods were given and none has the credentials of an association: those that were created before it keep
+    /// what they had.
+    fn has_associated_credentials(&self, evidence: &Evidence) -> bool {
+        let mut pods = self.pods(evidence).peekable();
+        let has = |pod: &Workload| pod.environment.iter().any(|name| name == "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+        pods.peek().is_none() || pods.any(has)
     }
 
     /// Its Pods that were given.
@@ -312,8 +322,8 @@ pub(crate) struct CompanionRole<'a> {
     pub(crate) role: &'a Role,
     /// True for a role that EKS Pod Identity provides.
     pub(crate) is_by_pod_identity: bool,
-    /// The role that EKS assumes, if EKS Pod Identity provides the role and it was read.
-    pub(crate) assumed_by_eks: Option<&'a Role>,
+    /// The role that EKS assumes, if EKS Pod Identity provides the role and it was read; and true if EKS sets no session tags.
+    pub(crate) assumed_by_eks: Option<(&'a Role, bool)>,
 }
 
 /// Roles of the controllers: those of their environment, of the associations of EKS Pod Identity, or of their ServiceAccounts.
@@ -337,14 +347,22 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
             let find = |account: &'a Account| account.roles.iter().find(|role| role.arn == arn);
             accounts.iter().find_map(|account| Some((account, find(account)?)))
         };
+        // The webhook may add no credentials to its container.
+        if workload.credentials.contains(&SKIP_CONTAINERS) {
+            continue;
+        }
         let has_other = mounted.is_some() || !workload.credentials.is_empty() || workload.has_hidden_credentials;
         let associations = view.pod_identity_of(service_account_of(workload));
-        // The chain of the SDK takes credentials of the environment first.
+        // The chain of the SDK takes credentials of the environment first; the annotation has no effect in either case.
         if let Ok(Some(association)) = associations
-            && !has_other
+            && mounted.is_none()
         {
+            if has_other || !run.has_associated_credentials(evidence) {
+                continue;
+            }
             if let Some((account, role)) = association.credentials_role().and_then(role_of) {
-                let assumed_by_eks = association.role_arn.as_deref().and_then(role_of).map(|(_, role)| role);
+                let eks_role = association.role_arn.as_deref().and_then(role_of).map(|(_, role)| role);
+                let assumed_by_eks = eks_role.map(|role| (role, association.session_tags_disabled));
                 found.push(CompanionRole { run, account, role, is_by_pod_identity: true, assumed_by_eks });
             }
             continue;
@@ -373,7 +391,7 @@ pub(crate) fn companion_roles<'a>(view: &'a ClusterView<'a>, evidence: &'a Evide
         let is_by_pod_identity = by_arn.is_none();
         let by_guess = || if associations.is_err() { by_name().or_else(by_trust) } else { None };
         if let Some((account, role)) = by_arn.or_else(by_guess) {
-            let assumed_by_eks = is_by_pod_identity.then_some(role);
+            let assumed_by_eks = is_by_pod_identity.then_some((role, false));
             found.push(CompanionRole { run, account, role, is_by_pod_identity, assumed_by_eks });
         }
     }

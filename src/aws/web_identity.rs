@@ -128,7 +128,11 @@ pub(crate) fn lacking_for_pod_identity(role: &Role) -> Vec<&'static str> {
     };
     let is_named = named.iter().any(|one| one.effect == Effect::Allow);
     let called = ["sts:AssumeRole", "sts:TagSession"];
-    called.into_iter().filter(|action| is_named && !is_allowed(action)).collect()
+    // A statement for every principal may allow the rest.
+    let allowing = document.statements.iter().filter(|one| one.effect == Effect::Allow);
+    let mut principals = allowing.flat_map(|one| &one.principal);
+    let is_open = principals.any(|one| one.negated || one.entries.iter().any(|(_, value)| value.contains(['*', '$'])));
+    called.into_iter().filter(|action| is_named && !is_open && !is_allowed(action)).collect()
 }
 
 /// True for a statement about EKS Pod Identity.

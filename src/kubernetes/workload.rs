@@ -11,6 +11,7 @@ use super::source::{Located, Object, Place};
 
 mod environment;
 
+pub(crate) use environment::SKIP_CONTAINERS;
 pub(super) use environment::{CREDENTIAL_ANNOTATIONS, is_checked_variable, is_public_variable};
 use environment::{
     credential_variables, credentials, has_hidden_credentials, has_keys, key_secret, mounted_identity,

@@ -62,7 +62,7 @@ pub(crate) fn with_association(policy: &str) -> World {
         namespace: namespace.to_owned(),
         service_account: service_account.to_owned(),
         role_arn: Some(role.to_owned()),
-        target_role_arn: None,
+        ..PodIdentity::default()
     });
     account.regions[0].pod_identities.insert("shop-eks".to_owned(), associations.into());
     world

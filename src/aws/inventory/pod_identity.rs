@@ -17,6 +17,9 @@ pub struct PodIdentity {
     /// ARN of the role that EKS assumes with the credentials of the first one, and whose credentials the Pods get.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_role_arn: Option<String>,
+    /// True if EKS sets no session tags.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub session_tags_disabled: bool,
 }
 
 impl PodIdentity {

@@ -207,7 +207,12 @@ const WORKLOAD: Keep = Members(&[
     ),
 ]);
 /// Annotations of pods: the mirror of a static one, and the role that a proxy of the metadata service assigns.
-const OF_POD: &[&str] = &["kubernetes.io/config.mirror", "kubernetes.io/config.source", "iam.amazonaws.com/role"];
+const OF_POD: &[&str] = &[
+    "kubernetes.io/config.mirror",
+    "kubernetes.io/config.source",
+    "iam.amazonaws.com/role",
+    "eks.amazonaws.com/skip-containers",
+];
 const CHECKED_POD: Keep = Members(&[
     KINDS[0],
     KINDS[1],

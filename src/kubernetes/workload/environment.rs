@@ -91,7 +91,11 @@ pub(in crate::kubernetes) fn is_public_variable(name: &str) -> bool {
 }
 
 /// Pod annotations through which a proxy of the metadata service assigns a role (kube2iam, kiam).
-pub(in crate::kubernetes) const CREDENTIAL_ANNOTATIONS: &[&str] = &["iam.amazonaws.com/role"];
+pub(in crate::kubernetes) const CREDENTIAL_ANNOTATIONS: &[&str] = &["iam.amazonaws.com/role", SKIP_CONTAINERS];
+
+/// Annotation that names containers to which the webhook of EKS adds no credentials.
+/// Source: aws/amazon-eks-pod-identity-webhook `pkg/handler/handler.go#getContainersToSkip`.
+pub(crate) const SKIP_CONTAINERS: &str = "eks.amazonaws.com/skip-containers";
 
 /// Role in a container's environment, with the audience of the pod's projected token.
 pub(super) fn mounted_identity(pod: Object<'_>) -> Option<MountedIdentity> {

@@ -178,8 +178,9 @@ async fn described(
     });
     match association {
         Ok(one) => {
-            let (role_arn, target_role_arn) = (one.role_arn, one.target_role_arn);
-            (Some(PodIdentity { role_arn, target_role_arn, ..listed }), None)
+            let target_role_arn = one.target_role_arn.filter(|arn| !arn.is_empty());
+            let session_tags_disabled = one.disable_session_tags == Some(true);
+            (Some(PodIdentity { role_arn: one.role_arn, target_role_arn, session_tags_disabled, ..listed }), None)
         }
         Err(error) if error.code == NOT_FOUND => (None, None),
         Err(error) => (Some(listed), Some(error.gap(API, region, Some(id)))),

@@ -25,6 +25,7 @@ struct Listed {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Entry {
+    cluster_name: Option<String>,
     association_id: String,
     namespace: String,
     service_account: String,
@@ -38,7 +39,9 @@ struct Described {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Description {
+    cluster_name: Option<String>,
     association_id: String,
+    disable_session_tags: Option<bool>,
     role_arn: String,
     target_role_arn: Option<String>,
 }
@@ -56,8 +59,12 @@ pub(super) fn read(files: &mut Files<'_>, region: &mut Region) -> Result<(), Fol
             continue;
         }
         let mut all = Vec::new();
-        for Entry { association_id, namespace, service_account } in associations {
-            let role = roles.get(&association_id);
+        let is_own = |name: Option<&String>| name.is_none_or(|name| *name == cluster);
+        for Entry { cluster_name, association_id, namespace, service_account } in associations {
+            if !is_own(cluster_name.as_ref()) {
+                continue;
+            }
+            let role = roles.get(&association_id).filter(|one| is_own(one.cluster_name.as_ref()));
             if role.is_none() {
                 let message = format!("`{DESCRIPTIONS}` lacks the association {association_id} of `{file}`");
                 files.gap(Call::DescribePodIdentityAssociation, REASON_NOT_PROVIDED, message);
@@ -69,7 +76,8 @@ pub(super) fn read(files: &mut Files<'_>, region: &mut Region) -> Result<(), Fol
                 namespace,
                 service_account,
                 role_arn: role.map(|one| one.role_arn.clone()),
-                target_role_arn: role.and_then(|one| one.target_role_arn.clone()),
+                target_role_arn: role.and_then(|one| one.target_role_arn.clone()).filter(|arn| !arn.is_empty()),
+                session_tags_disabled: role.is_some_and(|one| one.disable_session_tags == Some(true)),
             });
         }
         region.pod_identities.insert(cluster, all);

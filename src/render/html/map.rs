@@ -287,10 +287,10 @@ impl Drawing<'_, '_> {
             let Part { id, tag, .. } = item.part();
             let id = id.as_str();
             self.page.open("g", &part(&class(*tag), &id));
-            let title = format!("{id}: {}; {}; {}", meaning(*tag), item.line(), item.details());
+            let title = format!("{}, {}: {}; {}", item.title(), item.line(), meaning(*tag), item.details());
             self.page.element("title", &[], text::printable(&title));
             self.rect("box", *x, *y, SECURITY_GROUP, SECURITY_GROUP_HEIGHT, 4);
-            self.text(x + 10, y + 18, "", id, SECURITY_GROUP - 42);
+            self.text(x + 10, y + 18, "", &item.title(), SECURITY_GROUP - 42);
             self.text(x + 10, y + 34, "tag", &item.line(), SECURITY_GROUP - 20);
             self.mark(x + SECURITY_GROUP - 16, y + 14, std::iter::once(id));
             self.page.raw("</g>");

@@ -101,7 +101,7 @@ impl Report {
     /// Drops what decides no exit code. The worst open finding, and the worst of those that are new or worse than they were,
     /// stand for the others.
     fn reduce_to_verdict(&mut self) {
-        self.drop_details();
+        (self.roles, self.controllers, self.topology) = (Vec::new(), Vec::new(), Vec::new());
         // A report without outcomes may be the remainder of an earlier one.
         self.rules.truncate(1);
         self.rules.shrink_to_fit();
@@ -114,6 +114,11 @@ impl Report {
         let worst = take(Finding::is_open);
         let worst_change = take(Finding::is_new_or_worse);
         self.findings = worst.into_iter().chain(worst_change).collect();
+        for finding in &mut self.findings {
+            (finding.related, finding.locations, finding.caveats) = (Vec::new(), Vec::new(), Vec::new());
+            (finding.message, finding.impact, finding.fix.summary) = (String::new(), String::new(), String::new());
+            (finding.fix.changes, finding.fix.choices, finding.fix.untried) = (Vec::new(), Vec::new(), Vec::new());
+        }
     }
 
     fn drop_details(&mut self) {
@@ -123,6 +128,7 @@ impl Report {
         let mut regions: BTreeMap<String, VpcTopology> = BTreeMap::new();
         for mut vpc in std::mem::take(&mut self.topology) {
             (vpc.subnets, vpc.security_groups, vpc.nodes) = (Vec::new(), Vec::new(), Vec::new());
+            (vpc.load_balancers, vpc.scaling_groups) = (Vec::new(), Vec::new());
             regions.entry(vpc.region.clone()).or_insert(vpc);
         }
         self.topology = regions.into_values().collect();

@@ -67,6 +67,7 @@ mod tests {
             service_account: "karpenter".to_owned(),
             role_arn: Some(arn(role)),
             target_role_arn: target.map(arn),
+            ..PodIdentity::default()
         };
         c.region().pod_identities.insert(aws::ID.to_owned(), vec![one]);
     }

@@ -24,9 +24,10 @@ fn check(context: &Context<'_>) -> CheckResult {
     if roles.is_empty() {
         return CheckResult::not_applicable("no controller is known to use a role through EKS Pod Identity");
     }
-    let refused = roles.iter().filter_map(|(one, role)| {
+    let refused = roles.iter().filter_map(|(one, (role, without_tags))| {
         let refusal = if names_pod_identity(role) {
-            let lacking = lacking_for_pod_identity(role);
+            let mut lacking = lacking_for_pod_identity(role);
+            lacking.retain(|action| !without_tags || *action != "sts:TagSession");
             if lacking.is_empty() {
                 return None;
             }
@@ -53,6 +54,7 @@ fn check(context: &Context<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::aws::PodIdentity;
     use crate::testing::aws;
 
     const WORLD: &str = "
@@ -85,6 +87,72 @@ spec:
             trusting(c, r#"["sts:AssumeRole","sts:TagSession"]"#);
             let trust = &mut c.role(&format!("{}-karpenter", aws::ID)).trust_policy;
             *trust = trust.as_ref().map(|text| text.replace("pods.eks", "eks"));
+        });
+    }
+
+    /// An association of the controller with another role than its guide names.
+    fn associated(c: &mut aws::Cluster, manifests: &'static str, session_tags_disabled: bool) {
+        trusting(c, r#"["sts:AssumeRole","sts:TagSession"]"#);
+        c.manifests = manifests;
+        c.add_role("own", "{}");
+        let trust = r#"{"Statement":[{"Effect":"Allow","Principal":{"Service":"pods.eks.amazonaws.com"},"Action":"sts:AssumeRole"}]}"#;
+        c.role("own").trust_policy = Some(trust.to_owned());
+        let one = PodIdentity {
+            namespace: "kube-system".to_owned(),
+            service_account: "karpenter".to_owned(),
+            role_arn: Some("arn:aws:iam::111122223333:role/own".to_owned()),
+            session_tags_disabled,
+            ..PodIdentity::default()
+        };
+        c.region().pod_identities.insert(aws::ID.to_owned(), vec![one]);
+    }
+
+    #[test]
+    fn the_role_of_an_association_is_the_one_that_eks_assumes() {
+        const SKIPPED: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: karpenter, namespace: kube-system}
+spec:
+  template:
+    metadata: {annotations: {eks.amazonaws.com/skip-containers: controller}}
+    spec:
+      serviceAccountName: karpenter
+      containers: [{name: controller, image: 'public.ecr.aws/karpenter/controller:1.6.0'}]
+";
+        const OLD_POD: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: karpenter, namespace: kube-system}
+spec:
+  template:
+    spec:
+      serviceAccountName: karpenter
+      containers: [{image: 'public.ecr.aws/karpenter/controller:1.6.0'}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: karpenter-1, namespace: kube-system, ownerReferences: [{kind: ReplicaSet, name: karpenter}]}
+spec:
+  serviceAccountName: karpenter
+  containers: [{image: 'public.ecr.aws/karpenter/controller:1.6.0'}]
+";
+        aws::fires(&RULE, |c| associated(c, WORLD, false));
+        aws::silent(&RULE, |c| associated(c, WORLD, true));
+        // The controller, or each of its Pods, has other credentials.
+        aws::does_not_apply(&RULE, |c| associated(c, SKIPPED, false));
+        aws::does_not_apply(&RULE, |c| associated(c, OLD_POD, false));
+        // No association: neither the name nor the trust of a role decides.
+        aws::does_not_apply(&RULE, |c| {
+            associated(c, WORLD, false);
+            c.region().pod_identities.insert(aws::ID.to_owned(), Vec::new());
+        });
+        // A statement for everyone may allow what is missing.
+        aws::silent(&RULE, |c| {
+            associated(c, WORLD, false);
+            let open = r#"{"Effect":"Allow","Principal":"*","Action":"sts:TagSession"}]}"#;
+            let trust = &mut c.role("own").trust_policy;
+            *trust = trust.as_ref().map(|text| text.replace("}]}", &format!("}},{open}")));
         });
     }
 

@@ -9,10 +9,10 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::ServiceAccount],
     condition: "A ServiceAccount names a role in `eks.amazonaws.com/role-arn`, and an association of EKS Pod Identity with it names another one. EKS then ignores the annotation. Associations whose role was not read are skipped.",
-    impact: "the pods use the role of the association: changes of the role in the annotation, or of the annotation, have no effect",
+    impact: "new pods use the role of the association: changes of the role in the annotation, or of the annotation, have no effect",
     fix: "Remove the annotation, or delete the association.",
     sources: &["aws/amazon-eks-pod-identity-webhook pkg/handler/handler.go#buildPodPatchConfig"],
-    example: "ServiceAccount kube-system/aws-load-balancer-controller names the role `lbc-old`, but EKS Pod Identity gives its pods the role `lbc`",
+    example: "ServiceAccount kube-system/aws-load-balancer-controller names the role `lbc-old`, but EKS Pod Identity gives new pods the role `lbc`",
     ..Rule::joined(check)
 };
 
@@ -28,7 +28,7 @@ fn check(context: &Context<'_>) -> CheckResult {
         }
         let name = |arn: &str| text::printable(arn.rsplit('/').next().unwrap_or_default()).into_owned();
         let message = format!(
-            "{} names the role `{}`, but EKS Pod Identity gives its pods the role `{}`",
+            "{} names the role `{}`, but EKS Pod Identity gives new pods the role `{}`",
             label(identity),
             name(identity.role_arn),
             name(role)
@@ -63,7 +63,7 @@ metadata:
             namespace: "kube-system".to_owned(),
             service_account: name.to_owned(),
             role_arn: role.map(|role| format!("arn:aws:iam::111122223333:role/{role}")),
-            target_role_arn: None,
+            ..PodIdentity::default()
         };
         c.region().pod_identities.insert(aws::ID.to_owned(), vec![one]);
     }

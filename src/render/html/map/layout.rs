@@ -53,13 +53,19 @@ impl<'r> Item<'r> {
         }
     }
 
+    /// The object of a load balancer, or the name.
+    pub(super) fn title(self) -> String {
+        match self {
+            Self::Balancer(LoadBalancerPart { made_for: Some(object), .. }) => object.replace('`', ""),
+            Self::Balancer(_) | Self::Scaling(_) => self.part().id.clone(),
+        }
+    }
+
     /// Its properties in a few words.
     pub(super) fn line(self) -> String {
         match self {
-            Self::Balancer(one) => {
-                let made_for = one.made_for.as_ref().map(|object| format!(", {}", object.replace('`', "")));
-                format!("{}{}", one.kind, made_for.unwrap_or_default())
-            }
+            Self::Balancer(LoadBalancerPart { made_for: Some(_), kind, part, .. }) => format!("{kind} {}", part.id),
+            Self::Balancer(one) => one.kind.clone(),
             Self::Scaling(one) => {
                 format!("{}, {} to {}", text::count(one.instances, "instance"), one.min_size, one.max_size)
             }
