@@ -305,7 +305,8 @@ fn is_used(run: &CompanionRun<'_>, evidence: &Evidence) -> bool {
     }
 }
 
-/// True if a Pod Identity agent runs, or a role of the account is for it and the cluster may be one of EKS. No other cluster has it (Amazon EKS User Guide, "EKS Pod Identity restrictions").
+/// True if a Pod Identity agent runs, or a role of the account is for it and the cluster may be one of EKS. No other cluster has
+/// it (Amazon EKS User Guide, "EKS Pod Identity restrictions").
 fn uses_pod_identity(view: &ClusterView<'_>, evidence: &Evidence) -> bool {
     let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers).map(|one| &one.image.value);
     let may_be_eks = |node: &KubernetesNode| node.is_eks() || node.kubelet_version.is_empty();
@@ -327,7 +328,7 @@ pub(crate) struct CompanionRole<'a> {
 }
 
 /// Roles of the controllers: those of their environment, of the associations of EKS Pod Identity, or of their ServiceAccounts.
-/// Where associations may exist and were not read, the role that trusts their ServiceAccount alone, and for Karpenter the one
+/// If associations may exist and were not read, the role that trusts their ServiceAccount alone, and for Karpenter the one
 /// that its guide names.
 /// Sources: aws/amazon-eks-pod-identity-webhook `pkg/handler/handler.go#buildPodPatchConfig`: an association precedes the
 /// annotation; aws/karpenter-provider-aws

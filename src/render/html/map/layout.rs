@@ -72,7 +72,7 @@ impl<'r> Item<'r> {
         }
     }
 
-    /// What a title adds: scheme, subnets and security groups.
+    /// Scheme, subnets and security groups, for a tooltip.
     pub(super) fn details(self) -> String {
         let (scheme, subnets, groups) = match self {
             Self::Balancer(one) => (one.scheme.as_deref(), &one.subnets, one.security_groups.as_slice()),
