@@ -193,6 +193,10 @@ pub struct RuleOutcome {
     pub why: Option<Arc<str>>,
 }
 
+/// Kinds of resources without any of which nothing of a cluster's surroundings was read.
+pub(super) const SURROUNDINGS: [ResourceKind; 4] =
+    [ResourceKind::Instance, ResourceKind::Subnet, ResourceKind::Vpc, ResourceKind::SecurityGroup];
+
 /// Counts of the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
@@ -268,8 +272,7 @@ impl Report {
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {
         let seen = |kind: ResourceKind| self.summary.resources.get(kind.name()).is_some_and(|number| *number > 0);
-        let kinds = [ResourceKind::Instance, ResourceKind::Subnet, ResourceKind::Vpc, ResourceKind::SecurityGroup];
-        !self.complete && !kinds.into_iter().any(seen)
+        !self.complete && !SURROUNDINGS.into_iter().any(seen)
     }
 
     /// Reads a saved report; `file` is only used in errors.

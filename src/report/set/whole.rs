@@ -14,7 +14,8 @@ use serde_json::value::RawValue;
 use crate::topology::VpcTopology;
 
 use super::super::read::BOM;
-use super::super::{Finding, Report, ReportError};
+use super::super::v1::SURROUNDINGS;
+use super::super::{Finding, NotAudited, Report, ReportError};
 use super::origin::Place;
 use super::{Origin, ReportSet, TargetReport};
 
@@ -78,7 +79,11 @@ impl ReportSet {
         match keep {
             Keep::Whole => {}
             Keep::Shown(shared) => reports.for_each(|report| report.reduce(shared)),
-            Keep::Verdict => reports.for_each(Report::reduce_to_verdict),
+            Keep::Verdict => {
+                reports.for_each(Report::reduce_to_verdict);
+                let read = set.targets.iter_mut().filter(|target| target.origin.place().is_some());
+                read.flat_map(|target| &mut target.not_audited).for_each(NotAudited::reduce);
+            }
         }
         Ok(set)
     }
@@ -102,6 +107,12 @@ impl Report {
     /// stand for the others.
     fn reduce_to_verdict(&mut self) {
         (self.roles, self.controllers, self.topology) = (Vec::new(), Vec::new(), Vec::new());
+        (self.options, self.configuration) = (Vec::new(), None);
+        self.not_audited.iter_mut().for_each(NotAudited::reduce);
+        // Resources decide only if a part could not be read.
+        let is_complete = self.complete;
+        self.summary.resources.retain(|kind, _| !is_complete && SURROUNDINGS.iter().any(|known| known.name() == kind));
+        self.summary.nodes = BTreeMap::new();
         // A report without outcomes may be the remainder of an earlier one.
         self.rules.truncate(1);
         self.rules.shrink_to_fit();
@@ -132,6 +143,14 @@ impl Report {
             regions.entry(vpc.region.clone()).or_insert(vpc);
         }
         self.topology = regions.into_values().collect();
+    }
+}
+
+impl NotAudited {
+    /// Drops what names the part: that there is one decides the exit code.
+    fn reduce(&mut self) {
+        (self.resource, self.account_id, self.region) = (None, None, None);
+        (self.message, self.rules) = (String::new(), Vec::new());
     }
 }
 
@@ -201,7 +220,6 @@ impl Serialize for WholeTargets<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::NotAudited;
 
     /// A set of two targets, as a file holds it.
     fn file() -> String {
