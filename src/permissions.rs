@@ -2,6 +2,7 @@
 
 mod alibaba;
 mod aws;
+mod beyond;
 mod kubernetes;
 
 pub(crate) use alibaba::ReadsAlibaba;
@@ -11,6 +12,7 @@ pub use aws::{
     scan_policy,
 };
 pub(crate) use aws::{MULTI_ACCOUNT, WHY, scan_policy_without_balancers, why_policy, without_balancers};
+pub(crate) use beyond::beyond;
 pub(crate) use kubernetes::{WHY as WHY_KUBERNETES, kubernetes_roles};
 
 /// A call of a scan.

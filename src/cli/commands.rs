@@ -12,6 +12,7 @@ pub(super) mod manual;
 pub(super) mod many;
 pub(super) mod merge;
 pub(super) mod migrate;
+pub(super) mod permissions;
 pub(super) mod policy;
 pub(super) mod roles;
 pub(super) mod run;

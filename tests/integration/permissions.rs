@@ -214,3 +214,44 @@ fn the_tables_and_the_policies_name_the_same_actions() {
     let fix = of_ram(&permissions::fix_policy_alibaba(&limits));
     assert_eq!(fix, scan.into_iter().chain(named(permissions::FIX_ALIBABA)).collect());
 }
+
+/// What a policy of an earlier version does not grant, from the binary.
+#[test]
+fn an_attached_policy_is_completed() {
+    let folder = tempfile::tempdir().unwrap();
+    let attached = folder.path().join("attached.json");
+    let run = |arguments: &[&str]| {
+        let mut command = super::binary::command();
+        command.args(arguments).arg("--since").arg(&attached);
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let whole = permissions::scan_policy();
+    let older = whole.replace("\"ec2:DescribeVpcs\"", "\"ec2:DescribeVpcs2\"");
+    std::fs::write(&attached, older).unwrap();
+    let (code, printed, _) = run(&["permissions"]);
+    assert_eq!(code, Some(0));
+    let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(printed["Statement"][0]["Action"], serde_json::json!(["ec2:DescribeVpcs"]), "{printed}");
+    let (_, table, _) = run(&["permissions", "--format", "table"]);
+    assert!(table.contains("ec2:DescribeVpcs") && !table.contains("ec2:DescribeSubnets"), "{table}");
+    std::fs::write(&attached, &whole).unwrap();
+    let (code, printed, note) = run(&["permissions"]);
+    assert_eq!((code, printed.as_str()), (Some(0), ""));
+    assert!(note.contains("the policies grant everything that is needed"), "{note}");
+    let (_, fix, _) = run(&["permissions", "--fix", "--cluster-id", "prod"]);
+    let fix: serde_json::Value = serde_json::from_str(&fix).unwrap();
+    let sids: Vec<&str> = fix["Statement"].as_array().unwrap().iter().map(|one| one["Sid"].as_str().unwrap()).collect();
+    assert!(sids.contains(&"TagauditTags") && !sids.contains(&"TagauditScan"), "{sids:?}");
+    // A policy of the other cloud, and none.
+    std::fs::write(&attached, permissions::scan_policy_alibaba()).unwrap();
+    let (code, _, refused) = run(&["permissions", "--provider", "alibaba"]);
+    assert_eq!(code, Some(0), "{refused}");
+    for text in [permissions::scan_policy_alibaba(), "[]".to_owned()] {
+        std::fs::write(&attached, text).unwrap();
+        let (code, printed, refused) = run(&["permissions"]);
+        assert_eq!((code, printed.as_str()), (Some(2), ""), "{refused}");
+        assert!(refused.starts_with("error: the policy `"), "{refused}");
+    }
+}

@@ -155,6 +155,9 @@ pub(crate) struct PermissionsArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = PermissionsFormat::Policy)]
     pub(crate) format: PermissionsFormat,
+    /// Print only what this policy, which is attached today, does not grant; repeatable
+    #[arg(long, value_name = "FILE", conflicts_with = "kubernetes")]
+    pub(crate) since: Vec<PathBuf>,
     /// Omit the permissions to read load balancers, for `scan --without balancers`
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["fixing", "kubernetes", "why", "target_role"])]
     pub(crate) without: Option<WithoutReads>,

@@ -1,4 +1,4 @@
-//! Commands that only print built-in data: rules and permissions.
+//! Commands that only print built-in rules.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -6,18 +6,14 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use crate::inventory::Provider;
-use crate::kubernetes::List;
 use crate::kubernetes::arguments::{NodeArguments, Started};
-use crate::permissions;
-use crate::render::{self, layout, rule_page};
+use crate::render::{self, rule_page};
 use crate::rules::{self, FAMILIES, RULES, Rule};
 use crate::text;
 use crate::why;
 
 use crate::cli::args::ProviderName;
-use crate::cli::args::catalogue::{
-    ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, RulesArgs, RulesFormat, SeverityName, WithoutReads,
-};
+use crate::cli::args::catalogue::{ExplainArgs, ExplainFormat, RulesArgs, RulesFormat, SeverityName};
 use crate::cli::io::failure::Failure;
 use crate::cli::io::input::unknown_rule;
 
@@ -219,165 +215,4 @@ fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()
         }
     }
     Ok(())
-}
-
-pub(in crate::cli) fn permissions(
-    args: &PermissionsArgs,
-    width: usize,
-    out: &mut dyn Write,
-) -> Result<io::Result<()>, Failure> {
-    if args.kubernetes {
-        return Ok(kubernetes_permissions(args, width, out));
-    }
-    check_roles(args)?;
-    match args.provider {
-        ProviderName::Aws if args.audit_trail => {
-            Err(Failure::usage("--audit-trail is for Alibaba Cloud").help("omit it, or add --provider alibaba"))
-        }
-        ProviderName::Aws => Ok(aws_permissions(args, width, out)),
-        ProviderName::Alibaba if args.fix_leftovers => Err(Failure::usage("--fix-leftovers supports only AWS so far")),
-        ProviderName::Alibaba if args.without.is_some() => Err(Failure::usage(
-            "--without is for AWS: in Alibaba Cloud load balancers are read only if Services are known",
-        )
-        .help("omit it")),
-        ProviderName::Alibaba if args.fix_launch_templates => {
-            Err(Failure::usage("--fix-launch-templates is for AWS").help("omit it"))
-        }
-        ProviderName::Alibaba if !args.cluster_id.is_empty() => Err(Failure::usage(
-            "--cluster-id limits nothing in Alibaba Cloud: policies there have no condition on the tag to set",
-        )
-        .help("omit it")),
-        ProviderName::Alibaba => Ok(alibaba_permissions(args, width, out)),
-    }
-}
-
-/// Checks that the roles to which a fix is limited belong to the cloud and the account.
-fn check_roles(args: &PermissionsArgs) -> Result<(), Failure> {
-    let prefix = match args.provider {
-        ProviderName::Aws => "arn:",
-        ProviderName::Alibaba => "acs:",
-    };
-    if let Some(own) = args.own_role.as_ref().filter(|own| args.role.contains(own)) {
-        return Err(Failure::usage(format!("`{own}` is the tool's own role, whose policies are never written"))
-            .help("remove it from --role"));
-    }
-    // The account is in one of two positions of an ARN, depending on the cloud.
-    let is_of_account = |role: &String| {
-        let account = role.split(':').nth(if args.provider == ProviderName::Alibaba { 3 } else { 4 });
-        args.account.as_deref().is_none_or(|wanted| account == Some(wanted))
-    };
-    if let Some(role) = args.role.iter().chain(&args.own_role).find(|role| !is_of_account(role)) {
-        return Err(Failure::usage(format!("`{role}` belongs to an account other than --account")));
-    }
-    let mut roles = args.role.iter().chain(&args.own_role);
-    match roles.find(|role| !role.starts_with(prefix)) {
-        Some(role) => Err(Failure::usage(format!("`{role}` is not a role of the cloud that --provider names"))),
-        None => Ok(()),
-    }
-}
-
-fn alibaba_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    let reads = permissions::ReadsAlibaba {
-        audit_trail: args.audit_trail,
-        target_role: args.target_role.as_deref(),
-        organization: args.organization,
-    };
-    match (args.format, args.fix) {
-        (PermissionsFormat::Policy, true) => out.write_all(permissions::fix_policy_alibaba(&limits(args)).as_bytes()),
-        (PermissionsFormat::Policy, false) => out.write_all(reads.policy().as_bytes()),
-        (PermissionsFormat::Table, true) => {
-            permissions_table(permissions::FIX_ALIBABA.iter(), "not fixed without it", width, out)
-        }
-        (PermissionsFormat::Table, false) => permissions_table(reads.listed(), "not audited without it", width, out),
-    }
-}
-
-fn kubernetes_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    let (namespace, name) = &args.service_account;
-    match args.format {
-        PermissionsFormat::Policy => out.write_all(permissions::kubernetes_roles(namespace, name, args.why).as_bytes()),
-        PermissionsFormat::Table => {
-            let mut table = layout(width, &["right", "where", "for"]);
-            for list in List::ALL {
-                let names = list.names().join(", ");
-                let what = if names.is_empty() { String::new() } else { format!(": {names}") };
-                let right = format!("{} {}{what}", list.verb(), list.resource());
-                table.add_row([right.as_str(), list.namespace().unwrap_or("the cluster"), list.purpose()]);
-            }
-            for one in permissions::WHY_KUBERNETES.iter().filter(|_| args.why) {
-                table.add_row([format!("{} {}", one.verb, one.resource).as_str(), "the cluster", one.purpose]);
-            }
-            writeln!(out, "{table}")
-        }
-    }
-}
-
-fn limits(args: &PermissionsArgs) -> permissions::FixLimits {
-    permissions::FixLimits {
-        partition: args.partition.clone(),
-        account_id: args.account.clone(),
-        cluster_ids: args.cluster_id.clone(),
-        roles: args.role.clone(),
-        own_role: args.own_role.clone(),
-    }
-}
-
-/// Minimum width, in columns, at which the longest action name leaves room for the other columns.
-const ROOM_FOR_ACTIONS: usize = 80;
-
-fn permissions_table<'p>(
-    listed: impl Iterator<Item = &'p permissions::Permission>,
-    without: &str,
-    width: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut table = layout(width, &["action", "for", without]);
-    for permission in listed {
-        table.add_row([permission.action, permission.purpose, permission.without.unwrap_or("everything")]);
-    }
-    // A name that is broken cannot be searched for or copied.
-    if let Some(actions) = table.column_mut(0).filter(|_| width >= ROOM_FOR_ACTIONS) {
-        actions.set_constraint(comfy_table::ColumnConstraint::ContentWidth);
-    }
-    writeln!(out, "{table}")
-}
-
-fn aws_permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    match args.format {
-        PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits(args)).as_bytes()),
-        PermissionsFormat::Policy if args.fix_leftovers => {
-            out.write_all(permissions::leftovers_policy(&limits(args)).as_bytes())
-        }
-        PermissionsFormat::Policy if args.fix_launch_templates => {
-            out.write_all(permissions::launch_templates_policy(&limits(args)).as_bytes())
-        }
-        PermissionsFormat::Policy if args.without == Some(WithoutReads::Balancers) => {
-            out.write_all(permissions::scan_policy_without_balancers().as_bytes())
-        }
-        PermissionsFormat::Policy if args.why => out.write_all(permissions::why_policy().as_bytes()),
-        PermissionsFormat::Policy => out.write_all(
-            match &args.target_role {
-                Some(role) => permissions::organization_policy(&args.partition, role, args.organization).into_bytes(),
-                None => permissions::scan_policy().into_bytes(),
-            }
-            .as_slice(),
-        ),
-        PermissionsFormat::Table if args.without == Some(WithoutReads::Balancers) => {
-            permissions_table(permissions::without_balancers(), "not audited without it", width, out)
-        }
-        PermissionsFormat::Table => {
-            let (listed, without) = match (args.fix, args.fix_leftovers, args.fix_launch_templates) {
-                (true, ..) => (permissions::FIX, "not fixed without it"),
-                (false, true, _) => (permissions::LEFTOVERS, "not deleted without it"),
-                (false, false, true) => (permissions::LAUNCH_TEMPLATES, "not fixed without it"),
-                (false, false, false) => (permissions::SCAN, "not audited without it"),
-            };
-            let many = permissions::MULTI_ACCOUNT.iter().filter(|permission| match permission.action {
-                "organizations:ListAccounts" => args.organization,
-                _ => args.target_role.is_some(),
-            });
-            let why = permissions::WHY.iter().filter(|_| args.why);
-            permissions_table(listed.iter().chain(many).chain(why), without, width, out)
-        }
-    }
 }

@@ -16,6 +16,7 @@ use crate::cli::args::policy::{DialectName, PolicyCommand};
 use crate::cli::commands::fix;
 use crate::cli::commands::many;
 use crate::cli::commands::merge;
+use crate::cli::commands::permissions;
 use crate::cli::commands::policy;
 use crate::cli::commands::show;
 use crate::cli::commands::{baseline as baseline_command, catalogue, config as config_command};
@@ -74,7 +75,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Example(args) => super::example::example(args),
         Command::Migrate(args) => super::migrate::migrate(args),
         Command::Baseline(command) => printed(|out| baseline_command::baseline(command, text_width(), out)),
-        Command::Permissions(args) => printed(|out| catalogue::permissions(args, text_width(), out)),
+        Command::Permissions(args) => printed(|out| permissions::permissions(args, text_width(), out)),
         Command::Completions(args) => printed(|out| {
             // Rendered first: clap_complete panics when standard output is closed early.
             let mut script = Vec::new();
