@@ -47,6 +47,8 @@ pub enum List {
     ConfigMaps,
     /// Roles that pods assume by web identity.
     ServiceAccounts,
+    /// Reasons for which Pods of controllers do not start: warnings alone.
+    Events,
     /// Application load balancers.
     Ingresses,
     /// Controllers of Ingresses.
@@ -101,7 +103,7 @@ const CONFIG_MAPS: [&str; 2] = ["cloud-config", "kubeadm-config"];
 
 impl List {
     /// All lists, in the order of the requests.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Nodes,
         Self::Services,
         Self::DaemonSets,
@@ -120,6 +122,7 @@ impl List {
         Self::MutatingWebhookConfigurations,
         Self::ConfigMaps,
         Self::ServiceAccounts,
+        Self::Events,
         Self::Ingresses,
         Self::IngressClasses,
         Self::IngressClassParams,
@@ -159,6 +162,7 @@ impl List {
             }
             Self::ConfigMaps => ("", "configmaps", "ConfigMap", Some(SYSTEM)),
             Self::ServiceAccounts => ("", "serviceaccounts", "ServiceAccount", None),
+            Self::Events => ("", "events", "Event", Some(SYSTEM)),
             Self::Ingresses => (NETWORKING, "ingresses", "Ingress", None),
             Self::IngressClasses => (NETWORKING, "ingressclasses", "IngressClass", None),
             Self::IngressClassParams => (ELBV2, "ingressclassparams", "IngressClassParams", None),
@@ -252,6 +256,13 @@ impl List {
         if self == Self::ConfigMaps { &CONFIG_MAPS } else { &[] }
     }
 
+    /// Selector of the items that are read; `None` for all. Source: kubernetes/kubernetes
+    /// `pkg/registry/core/event/strategy.go#ToSelectableFields`.
+    #[must_use]
+    pub fn field_selector(self) -> Option<&'static str> {
+        (self == Self::Events).then_some("type=Warning")
+    }
+
     /// The required verb.
     #[must_use]
     pub fn verb(self) -> &'static str {
@@ -289,6 +300,7 @@ impl List {
             Self::ServiceAccounts => &[ServiceAccount, Role],
             Self::ConfigMaps => &[ClusterConfig],
             Self::Leases
+            | Self::Events
             | Self::Ingresses
             | Self::IngressClasses
             | Self::IngressClassParams
@@ -323,6 +335,7 @@ impl List {
             Self::MutatingWebhookConfigurations => "other controllers that take new Services",
             Self::ConfigMaps => "the configuration of the cloud controller, and that of kubeadm",
             Self::ServiceAccounts => "roles that controllers assume by web identity",
+            Self::Events => "reasons for which Pods of controllers do not start",
             Self::Ingresses | Self::IngressClasses | Self::IngressClassParams | Self::TargetGroupBindings => {
                 "load balancers of the AWS Load Balancer Controller"
             }
@@ -360,6 +373,7 @@ impl List {
             }
             Self::ConfigMaps => "kubernetes:get configmaps",
             Self::ServiceAccounts => "kubernetes:list serviceaccounts",
+            Self::Events => "kubernetes:list events",
             Self::Ingresses => "kubernetes:list ingresses.networking.k8s.io",
             Self::IngressClasses => "kubernetes:list ingressclasses.networking.k8s.io",
             Self::IngressClassParams => "kubernetes:list ingressclassparams.elbv2.k8s.aws",

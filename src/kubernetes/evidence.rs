@@ -15,6 +15,7 @@ use super::cloud_config::CloudConfig;
 use super::controller::CloudController;
 use super::document::{Document, DocumentKind};
 use super::error::{Malformed, Rejected, RepeatedKeys, Unnamed};
+use super::pod::Event;
 use super::service::Service;
 use super::source::{Object, Source};
 use super::workload::{Workload, WorkloadKind};
@@ -35,6 +36,8 @@ pub struct Evidence {
     pub workload_lists: BTreeSet<WorkloadKind>,
     /// Documents that rules check as they are written.
     pub documents: Vec<Document>,
+    /// Warnings about Pods, and about what creates them.
+    pub(crate) events: Vec<Event>,
     /// Document kinds of which a list was given, even an empty one.
     pub document_lists: BTreeSet<DocumentKind>,
     /// Time of reading; for a file, the last time that a component wrote in it, shortly before.
@@ -125,6 +128,7 @@ impl Evidence {
         self.workload_lists.extend(other.workload_lists);
         self.documents.extend(other.documents);
         self.document_lists.extend(other.document_lists);
+        self.events.extend(other.events);
         self.seen_at = self.seen_at.max(other.seen_at);
         self.cloud_configs.extend(other.cloud_configs);
         self.malformed.extend(other.malformed);
@@ -168,7 +172,8 @@ impl Evidence {
     pub fn known_time(&self) -> Option<Timestamp> {
         let nodes = self.nodes.iter().flatten().filter_map(|node| node.seen_at);
         let workloads = self.workloads.iter().filter_map(|workload| workload.created_at);
-        nodes.chain(workloads).max().max(self.seen_at)
+        let events = self.events.iter().filter_map(Event::last_seen);
+        nodes.chain(workloads).chain(events).max().max(self.seen_at)
     }
 
     /// True if a pod is so new that a node may still take it.

@@ -1,5 +1,5 @@
-//! A Pod with what decides if it starts: its claims, their volumes, and its events. Read by name for `tagaudit why pod`
-//! alone: a scan does not keep them. Environments, commands and mounts are not read.
+//! A Pod with what decides if it starts: its claims, their volumes, and its events. Read by name for `tagaudit why pod`: of them
+//! a scan keeps the events alone. Environments, commands and mounts are not read.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -164,7 +164,15 @@ struct Series {
     last_observed_time: Option<String>,
 }
 
+/// Kinds of which Pods are made, and Pods.
+const OF_PODS: [&str; 6] = ["DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "StatefulSet"];
+
 impl Event {
+    /// True for a warning about a Pod, or about what creates Pods.
+    pub(super) fn is_about_pods(&self) -> bool {
+        self.kind == "Warning" && OF_PODS.contains(&self.involved_object.kind.as_str())
+    }
+
     /// The last time that it occurred, if it is known.
     pub(crate) fn last_seen(&self) -> Option<Timestamp> {
         let series = self.series.as_ref().and_then(|series| series.last_observed_time.as_ref());

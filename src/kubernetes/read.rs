@@ -19,6 +19,7 @@ use super::document::{
 use super::error::{KubernetesError, Malformed, Rejected, RepeatedKeys, Unnamed};
 use super::evidence::Evidence;
 use super::field_types::{WrongType, wrong_in_document, wrong_in_service};
+use super::pod::Event;
 use super::service::Service;
 use super::source::{Object, Place, Source};
 use super::workload::{Workload, WorkloadKind};
@@ -79,6 +80,7 @@ enum Recognised {
     Service,
     Workload(WorkloadKind),
     Document(DocumentKind),
+    Event,
     Other,
 }
 
@@ -88,6 +90,7 @@ impl Recognised {
             "Node" => Self::Node,
             // Knative has Services as well.
             "Service" if !api_version.contains('/') => Self::Service,
+            "Event" if !api_version.contains('/') || api_version.starts_with("events.k8s.io/") => Self::Event,
             _ => WorkloadKind::from_name(kind)
                 .map(Self::Workload)
                 .or_else(|| kind_from_api(api_version, kind).map(Self::Document))
@@ -206,6 +209,11 @@ impl<'f> Reading<'f> {
                 let raw: RawNode = serde_json::from_str(item)
                     .map_err(|error| self.object(&kind, text::without_position(&error), &pointer))?;
                 self.evidence.nodes.get_or_insert_default().push(raw.into());
+                Ok(())
+            }
+            Recognised::Event => {
+                let read = serde_json::from_str(item);
+                self.event(read.map_err(|error| self.object(&kind, text::without_position(&error), &pointer))?);
                 Ok(())
             }
             found => {
@@ -347,9 +355,16 @@ impl<'f> Reading<'f> {
             Recognised::Document(kind) => {
                 self.evidence.document_lists.insert(kind);
             }
+            Recognised::Event => {}
             Recognised::Other => return,
         }
         self.is_known = true;
+    }
+
+    /// Keeps an event if it warns of what rules check: there may be many thousand of them.
+    fn event(&mut self, event: Event) {
+        self.is_known = true;
+        self.evidence.events.extend(Some(event).filter(Event::is_about_pods));
     }
 
     fn add(
@@ -378,6 +393,11 @@ impl<'f> Reading<'f> {
                 let raw: RawNode =
                     serde_json::from_str(&json).map_err(|error| wrong(text::without_position(&error)))?;
                 self.evidence.nodes.get_or_insert_default().push(raw.into());
+            }
+            Recognised::Event => {
+                let read = serde_json::from_str(&node.to_string());
+                let event = read.map_err(|error| wrong(text::without_position(&error)))?;
+                self.event(event);
             }
             Recognised::Service => {
                 self.note_rejected(wrong_in_service(object), &node, name);

@@ -53,7 +53,9 @@ impl Recording {
         let has_gap = |list: List| gaps.iter().any(|gap| gap.list == list);
         let deciding = [List::Services, List::Ingresses];
         let custom = [List::IngressClassParams, List::TargetGroupBindings];
-        all.is_whole = List::ALL.iter().all(|list| list.is_custom() || has(*list) || has_gap(*list))
+        // Events pass: that there are none shows nothing.
+        let is_needed = |list: &&List| !list.is_custom() && **list != List::Events;
+        all.is_whole = List::ALL.iter().filter(is_needed).all(|list| has(*list) || has_gap(*list))
             && deciding.into_iter().all(|list| has(list) && !has_gap(list))
             && !custom.into_iter().any(has_gap);
         all.gaps = gaps;
@@ -94,6 +96,11 @@ pub(crate) fn recorded(list: List, item: Value) -> Value {
         }
         List::Services | List::Ingresses => hide_members(kept.pointer_mut("/metadata/annotations")),
         List::ConfigMaps => hide_data(&mut kept),
+        List::Events => {
+            if let Some(Value::String(message)) = kept.get_mut("message") {
+                *message = masked(message).into_owned();
+            }
+        }
         // Several kinds share the rules, and the items of a list have no kind.
         _ if list.is_of_cluster_api() => {
             kept.as_object_mut().map(|object| object.insert("kind".to_owned(), list.kind().1.into()));

@@ -387,9 +387,11 @@ impl Api {
         let mut read = ListRead { items: Vec::new(), at: None };
         let mut next: Option<String> = None;
         let mut seen = HashSet::new();
+        let selector = list.field_selector().map(|selector| format!("&fieldSelector={}", encoded(selector)));
+        let selector = selector.unwrap_or_default();
         for _ in 0..MAX_PAGES {
             let more = next.as_deref().map(|token| format!("&continue={}", encoded(token))).unwrap_or_default();
-            let (bytes, at) = self.get(&format!("{}?limit={PAGE}{more}", list.path())).await?;
+            let (bytes, at) = self.get(&format!("{}?limit={PAGE}{selector}{more}", list.path())).await?;
             let page: ListPage<'_> = serde_json::from_slice(&bytes).map_err(|error| no_list(&error.to_string()))?;
             if page.kind.strip_suffix("List") != Some(kind) {
                 return Err(no_list(&format!("it is a `{}`", page.kind)));

@@ -440,6 +440,18 @@ const NODE_POOL: Keep = Members(&[
     ("metadata", PLAIN_METADATA),
     ("spec", Members(&[("template", Members(&[("spec", Members(&[("nodeClassRef", All)]))]))])),
 ]);
+const EVENT: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("involvedObject", Members(&[("kind", All), ("namespace", All), ("name", All)])),
+    ("type", All),
+    ("reason", All),
+    ("message", All),
+    ("lastTimestamp", All),
+    ("eventTime", All),
+    ("series", Members(&[("lastObservedTime", All)])),
+]);
 const CONFIG_MAP: Keep = Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("data", All)]);
 
 /// Parts of a kubeadm configuration that rules check.
@@ -468,6 +480,7 @@ pub(super) fn shape(list: List) -> Keep {
         List::MutatingWebhookConfigurations => WEBHOOK,
         List::ConfigMaps => CONFIG_MAP,
         List::ServiceAccounts => SERVICE_ACCOUNT,
+        List::Events => EVENT,
         List::Ingresses => INGRESS,
         List::IngressClasses => INGRESS_CLASS,
         List::IngressClassParams => CLASS_PARAMETERS,

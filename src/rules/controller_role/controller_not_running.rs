@@ -1,7 +1,10 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
 
 use crate::aws::companions::companions;
 use crate::inventory::Provider;
+use crate::kubernetes::pod::Event;
 use crate::kubernetes::{Evidence, Workload, WorkloadKind};
 use crate::rules::prelude::*;
 
@@ -10,10 +13,14 @@ pub(super) const RULE: Rule = Rule {
     title: "no Pod of a controller runs",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "A Deployment or DaemonSet of a controller (cloud controller, Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI) wants Pods, none is ready, and a Pod states why: its image cannot be pulled, its container fails again and again or cannot be created, or no node takes it.",
+    condition: "A Deployment or DaemonSet of a controller (cloud controller, Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI) wants Pods, none is ready, and a Pod or an event states why: its image cannot be pulled, its container fails again and again or cannot be created, no node takes it, its volumes cannot be mounted, its network cannot be set up, or no Pod can be created. Events count if they were repeated within the last 20 minutes, about Pods older than five minutes.",
     impact: "nothing does the work of the controller: its load balancers, volumes, nodes or addresses of Pods are not created, changed or removed, and without the cloud controller new Nodes keep the taint `uninitialized`",
     fix: "Remove the cause that the Pod states.",
-    sources: &["Kubernetes documentation, Debug Pods"],
+    sources: &[
+        "Kubernetes documentation, Debug Pods",
+        "kubernetes/kubernetes pkg/kubelet/events/event.go",
+        "kubernetes/kubernetes pkg/controller/controller_utils.go#FailedCreatePodReason",
+    ],
     example: "DaemonSet kube-system/cloud-controller-manager (cloud controller 2.14.0) has 0 of 3 Pods ready: CrashLoopBackOff",
     reports_stopped: true,
     ..Rule::evidence(&[Provider::Aws, Provider::Alibaba], check)
@@ -52,7 +59,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             continue;
         }
         let name = workload.full_name();
-        let reasons: Vec<&str> = reasons.into_iter().collect();
+        let reasons: Vec<String> = reasons.into_iter().collect();
         let message = format!(
             "{} ({label}) has 0 of {} ready: {}",
             text::printable(&name),
@@ -79,24 +86,71 @@ fn is_pod_name(pod: &str, workload: &Workload) -> bool {
     rest.is_some_and(|rest| rest.matches('-').count() == parts)
 }
 
-/// Lasting reasons that the Pods of a controller state.
-fn reasons<'e>(workload: &'e Workload, evidence: &'e Evidence) -> BTreeSet<&'e str> {
-    let pods = evidence.workloads.iter().filter(|pod| {
+/// Lasting reasons that the Pods of a controller state, or events about them.
+fn reasons(workload: &Workload, evidence: &Evidence) -> BTreeSet<String> {
+    let is_its_pod = |pod: &&Workload| {
         pod.kind == WorkloadKind::Pod
             && pod.namespace == workload.namespace
             && pod.service_account == workload.service_account
             && is_pod_name(&pod.name, workload)
-    });
-    let of_pod = |pod: &'e Workload| {
-        let status = pod.status.as_ref();
-        let waiting = status.into_iter().flat_map(|status| &status.waiting).map(String::as_str);
-        let waiting = waiting.filter(|reason| LASTING.contains(reason));
-        // A new node may take it soon.
-        let refused = status.and_then(|status| status.unschedulable.as_deref()).filter(|_| !evidence.is_recent(pod));
-        waiting.chain(refused)
     };
-    let of_workload = workload.status.iter().flat_map(|status| &status.stuck).map(String::as_str);
-    pods.flat_map(of_pod).chain(of_workload).collect()
+    let pods: Vec<&Workload> = evidence.workloads.iter().filter(is_its_pod).collect();
+    let of_pod = |pod: &&Workload| {
+        let status = pod.status.as_ref();
+        let waiting = status.into_iter().flat_map(|status| &status.waiting).cloned();
+        let waiting: Vec<String> = waiting.filter(|reason| LASTING.contains(&reason.as_str())).collect();
+        // A new node may take it soon.
+        let refused = status.and_then(|status| status.unschedulable.clone()).filter(|_| !evidence.is_recent(pod));
+        waiting.into_iter().chain(refused)
+    };
+    let of_workload = workload.status.iter().flat_map(|status| &status.stuck).cloned();
+    let stated: BTreeSet<String> = pods.iter().flat_map(of_pod).chain(of_workload).collect();
+    if stated.is_empty() { of_events(workload, &pods, evidence) } else { stated }
+}
+
+/// Time within which a component repeats an event as long as its cause lasts: the longest pause is that of a controller that
+/// creates Pods, 1,000 seconds. Source: kubernetes/client-go `util/workqueue/default_rate_limiters.go`.
+const REPEATED_WITHIN: SignedDuration = SignedDuration::from_mins(20);
+
+/// Longest message of an event that is shown, in characters.
+const SHOWN: usize = 240;
+
+/// The newest event of each reason about the Pods of a controller, or about what should create them if there are none.
+fn of_events(workload: &Workload, pods: &[&Workload], evidence: &Evidence) -> BTreeSet<String> {
+    let Some(now) = evidence.known_time() else { return BTreeSet::new() };
+    let lasts = |event: &&Event| {
+        let about = &event.involved_object;
+        let is_of_pods = match (about.kind.as_str(), event.reason.as_str()) {
+            ("Pod", "FailedAttachVolume" | "FailedCreatePodSandBox" | "FailedMount") => {
+                pods.iter().any(|pod| pod.name == about.name && !evidence.is_recent(pod))
+            }
+            (kind, "FailedCreate") => pods.is_empty() && is_creator(kind, &about.name, workload),
+            _ => false,
+        };
+        let age = event.last_seen().map(|seen| now.duration_since(seen));
+        is_of_pods && about.namespace == workload.namespace && age.is_some_and(|age| age < REPEATED_WITHIN)
+    };
+    let mut newest: BTreeMap<&str, &Event> = BTreeMap::new();
+    for event in evidence.events.iter().filter(lasts) {
+        let known = newest.entry(&event.reason).or_insert(event);
+        if (known.last_seen(), &known.message) < (event.last_seen(), &event.message) {
+            *known = event;
+        }
+    }
+    let shown = |event: &Event| event.message.chars().take(SHOWN).collect::<String>();
+    newest.into_iter().map(|(reason, event)| format!("{reason}: {}", shown(event))).collect()
+}
+
+/// True for the workload, and for a `ReplicaSet` of it.
+fn is_creator(kind: &str, name: &str, workload: &Workload) -> bool {
+    let rest = name.strip_prefix(workload.name.as_str());
+    match workload.kind {
+        WorkloadKind::Deployment => {
+            let hash = rest.and_then(|rest| rest.strip_prefix('-'));
+            kind == "ReplicaSet" && hash.is_some_and(|hash| !hash.is_empty() && !hash.contains('-'))
+        }
+        kind_of_workload => kind == kind_of_workload.name() && rest == Some(""),
+    }
 }
 
 #[cfg(test)]
@@ -203,6 +257,48 @@ status:
             "ReplicaSetUpdated",
             "NewReplicaSetAvailable",
         );
+    }
+
+    /// A Pod that waits for its volumes states no reason; a `DaemonSet` states none if no Pod can be created.
+    #[test]
+    fn events_state_what_pods_do_not() {
+        let event = |kind: &str, name: &str, reason: &str, at: &str| {
+            format!(
+                "---\napiVersion: v1\nkind: Event\nmetadata: {{name: e, namespace: kube-system}}\ninvolvedObject: {{kind: {kind}, namespace: kube-system, name: {name}}}\ntype: Warning\nreason: {reason}\nmessage: secret tls not found\nlastTimestamp: '{at}'\n"
+            )
+        };
+        let waits = DEFECT.replace("CrashLoopBackOff", "ContainerCreating");
+        let waits = waits.replace("  uid: a-2\n", "  uid: a-2\n  creationTimestamp: '2026-11-01T10:00:00Z'\n");
+        let of_pod = |reason: &str| event("Pod", "ebs-csi-controller-0a-x1", reason, "2026-11-01T12:00:00Z");
+        let fires = |manifests: &str| {
+            lint::findings(&[&RULE], manifests).into_iter().map(|one| one.message).collect::<Vec<_>>()
+        };
+        let found = fires(&format!("{waits}{}", of_pod("FailedMount")));
+        assert!(found.len() == 1 && found[0].ends_with(": FailedMount: secret tls not found"), "{found:?}");
+        // Reasons that pass, other Pods, and what is over.
+        for other in [
+            of_pod("Unhealthy"),
+            event("Pod", "ebs-csi-controller-0a-x2", "FailedMount", "2026-11-01T12:00:00Z"),
+            event("ReplicaSet", "ebs-csi-controller-0a", "FailedCreate", "2026-11-01T12:00:00Z"),
+            format!("{}{}", event("Pod", "x", "FailedMount", "2026-11-01T12:30:00Z"), of_pod("FailedMount")),
+        ] {
+            assert_eq!(fires(&format!("{waits}{other}")), [""; 0], "{other}");
+        }
+        // A Pod that has just been created.
+        let new = waits.replace("2026-11-01T10:00:00Z", "2026-11-01T11:58:00Z");
+        assert_eq!(fires(&format!("{new}{}", of_pod("FailedMount"))), [""; 0]);
+        // Without a Pod.
+        let (deployment, _) = DEFECT.split_once("---").unwrap();
+        let of_set = event("ReplicaSet", "ebs-csi-controller-0a", "FailedCreate", "2026-11-01T12:00:00Z");
+        assert_eq!(fires(&format!("{deployment}{of_set}")).len(), 1);
+        let of_other = event("ReplicaSet", "ebs-csi-controller-other-0a", "FailedCreate", "2026-11-01T12:00:00Z");
+        assert_eq!(fires(&format!("{deployment}{of_other}")), [""; 0]);
+        let daemon = deployment.replace("kind: Deployment", "kind: DaemonSet");
+        let daemon =
+            daemon.replace("  replicas: 2\n  unavailableReplicas: 2", "  desiredNumberScheduled: 2\n  numberReady: 0");
+        let daemon = daemon.replace("aws-ebs-csi-driver:v1.58.0", "cloud-controller-manager:v1.33.0");
+        let of_daemon = event("DaemonSet", "ebs-csi-controller", "FailedCreate", "2026-11-01T12:00:00Z");
+        assert_eq!(fires(&format!("{daemon}{of_daemon}")).len(), 1);
     }
 
     #[test]
