@@ -181,7 +181,7 @@ impl Baseline {
     }
 
     /// The statements that require an action.
-    fn requiring_statements<'s>(&'s self, action: &'s str) -> impl Iterator<Item = &'s Statement> {
+    pub(crate) fn requiring_statements<'s>(&'s self, action: &'s str) -> impl Iterator<Item = &'s Statement> {
         self.document.statements.iter().filter(move |statement| {
             statement.effect == Effect::Allow
                 && !statement.action.negated

@@ -105,7 +105,7 @@ pub mod resource {
 pub mod role_audit {
     pub use crate::role_audit::RoleAuditOptions;
     pub mod grant {
-        pub use crate::aws::grant::{document, managed_arn, own_actions};
+        pub use crate::aws::grant::{document, managed_arn, own_grants};
     }
 }
 pub mod rules {

@@ -70,7 +70,7 @@ pub(crate) fn audited_companions<'a>(
 }
 
 /// Compares a role with the needs of a controller. The error is what was not read, or is malformed.
-fn audit(
+pub(super) fn audit(
     one: &CompanionRole<'_>,
     view: &ClusterView<'_>,
     (evidence, objects): (&Evidence, ObjectUse),

@@ -25,7 +25,7 @@ pub(crate) enum Switch {
 }
 
 /// A controller that runs in the cluster.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct CompanionRun<'e> {
     pub(crate) row: &'static CompanionRow,
     pub(crate) version: Option<ControllerVersion>,
@@ -112,6 +112,12 @@ impl CompanionRun<'_> {
             identity.namespace == workload.namespace && identity.service_account == workload.service_account,
             |mounted| std::ptr::eq(mounted, workload),
         )
+    }
+
+    /// The name that it has for the cluster.
+    pub(crate) fn cluster_name(&self) -> Option<&str> {
+        let setting = self.container.settings.get("CLUSTER_NAME").map(String::as_str);
+        self.argument("cluster-name").or(setting).filter(|name| !name.is_empty())
     }
 
     /// Value of an argument; the last one if it is repeated. `None` as well if it refers to a variable.

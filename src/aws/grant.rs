@@ -1,23 +1,24 @@
 //! Placement of a role's missing actions: in one policy with tagaudit's name, inline while the quota allows, else
 //! managed.
 //!
-//! A policy that tagaudit wrote is recognised by its content: the `Sid` of its one statement contains a digest of its
-//! actions. A policy with tagaudit's name that somebody else wrote or edited is never replaced: IAM would overwrite it
+//! A policy that tagaudit wrote is recognised by its content: the `Sid` of each statement contains a digest of it. A policy with tagaudit's name that somebody else wrote or edited is never replaced: IAM would overwrite it
 //! silently.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::aws::{Account, Role};
-use crate::policy::{Document, Effect};
-use crate::role_audit::grant::{NAME_PREFIX, is_whole_service};
+use crate::policy::Document;
+use crate::role_audit::grant::{Grant, Limits, NAME_PREFIX, is_whole_service};
 use crate::text;
 use crate::transition::{Attribute, Target, Transition, Value};
 
 /// Path of the managed policies that tagaudit creates.
 pub(crate) const MANAGED_PATH: &str = "/tagaudit/";
-/// Prefix of the `Sid` of tagaudit's statement; a digest of the actions follows.
+/// Prefix of the `Sid` of a statement of tagaudit; a digest of its content follows.
 const SID_PREFIX: &str = "TagauditBaseline";
 /// Total characters of all inline policies of a role, without white space (IAM quotas).
 pub(crate) const INLINE_QUOTA: usize = 10_240;
@@ -38,34 +39,75 @@ pub(crate) fn counted(document: &str) -> usize {
     document.chars().filter(|c| !c.is_whitespace()).count()
 }
 
-/// The document that grants exactly these actions, minified, with the actions sorted.
+/// The document that grants exactly these actions on every resource, minified, with the actions sorted.
 #[must_use]
 pub fn document(actions: &[String]) -> String {
-    let mut actions: Vec<&str> = actions.iter().map(String::as_str).collect();
-    actions.sort_unstable();
-    actions.dedup_by(|a, b| a.eq_ignore_ascii_case(b));
-    json!({
-        "Version": "2012-10-17",
-        "Statement": [{"Sid": sid(&actions), "Effect": "Allow", "Action": actions, "Resource": "*"}]
-    })
-    .to_string()
+    document_of(&Grant::everywhere(actions))
 }
 
-fn sid(actions: &[&str]) -> String {
-    format!("{SID_PREFIX}{}", text::hex(&Sha256::digest(actions.join("\n").as_bytes()), 8))
-}
-
-/// The actions of a document that tagaudit wrote and that was not changed since; `None` for every other document.
+/// The document that grants exactly these rights, minified: a statement for all resources, and one for each limit.
 #[must_use]
-pub fn own_actions(text: &str) -> Option<Vec<String>> {
-    let parsed = Document::parse(text).ok()?;
-    let [statement] = parsed.statements.as_slice() else { return None };
-    let everywhere = statement.resource.as_ref().is_some_and(|on| !on.negated && on.patterns == ["*"]);
-    let plain = statement.effect == Effect::Allow && !statement.action.negated && statement.conditions.is_empty();
-    let actions: Vec<&str> = statement.action.patterns.iter().map(|action| &**action).collect();
-    let ours = statement.sid.as_ref().is_some_and(|(found, _)| *found == sid(&actions));
-    let valid = statement.action.patterns.iter().all(|action| !is_whole_service(action));
-    (plain && everywhere && ours && valid).then(|| actions.iter().map(ToString::to_string).collect())
+pub(crate) fn document_of(grants: &[Grant]) -> String {
+    let mut everywhere: Vec<&str> = Vec::new();
+    let mut limited: BTreeMap<&Limits, BTreeSet<&str>> = BTreeMap::new();
+    for grant in grants {
+        match grant {
+            Grant::Everywhere(action) => everywhere.push(action),
+            Grant::Limited(action, limits) => {
+                limited.entry(limits).or_default().insert(action);
+            }
+        }
+    }
+    everywhere.sort_unstable();
+    everywhere.dedup_by(|a, b| a.eq_ignore_ascii_case(b));
+    let mut statements = Vec::new();
+    if !everywhere.is_empty() {
+        let sid = sid(&everywhere.join("\n"));
+        statements.push(json!({"Sid": sid, "Effect": "Allow", "Action": everywhere, "Resource": "*"}));
+    }
+    for (Limits { resources, condition }, actions) in limited {
+        let actions: Vec<&str> = actions.into_iter().collect();
+        let sid = sid(&format!("{}\n\n{}\n\n{condition}", actions.join("\n"), resources.join("\n")));
+        // A condition is JSON that was parsed.
+        statements.push(match serde_json::from_str::<serde_json::Value>(condition) {
+            Ok(condition) => {
+                json!({"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resources, "Condition": condition})
+            }
+            Err(_) => json!({"Sid": sid, "Effect": "Allow", "Action": actions, "Resource": resources}),
+        });
+    }
+    json!({"Version": "2012-10-17", "Statement": statements}).to_string()
+}
+
+fn sid(content: &str) -> String {
+    format!("{SID_PREFIX}{}", text::hex(&Sha256::digest(content.as_bytes()), 8))
+}
+
+/// The rights of a document that tagaudit wrote and that was not changed since; `None` for every other document.
+#[must_use]
+pub fn own_grants(text: &str) -> Option<Vec<Grant>> {
+    // Limits the depth, which the next parser does not.
+    Document::parse(text).ok()?;
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let strings = |value: &serde_json::Value| serde_json::from_value::<Vec<String>>(value.clone()).ok();
+    let mut grants = Vec::new();
+    for statement in value.get("Statement")?.as_array()? {
+        let actions = strings(statement.get("Action")?)?;
+        match statement.get("Resource")? {
+            serde_json::Value::String(_) => grants.extend(Grant::everywhere(actions)),
+            resources => {
+                let condition = statement.get("Condition").map(ToString::to_string).unwrap_or_default();
+                let limits = Limits { resources: strings(resources)?, condition };
+                grants.extend(actions.into_iter().map(|action| Grant::Limited(action, limits.clone())));
+            }
+        }
+    }
+    let is_valid = !grants.is_empty() && !grants.iter().any(|grant| is_whole_service(grant.action()));
+    let written = document_of(&grants);
+    // A repeated key makes a text longer.
+    let is_same = serde_json::from_str::<serde_json::Value>(&written).is_ok_and(|written| written == value)
+        && counted(&written) == counted(text);
+    (is_valid && is_same).then_some(grants)
 }
 
 /// ARN of the managed policy that tagaudit creates for a role.
@@ -146,24 +188,23 @@ pub(crate) enum GrantError {
     },
 }
 
-/// The writes that grant a role these actions. Actions already in tagaudit's policy are kept.
+/// The writes that give a role these rights. Rights already in tagaudit's policy are kept.
 ///
 /// # Errors
 /// If they cannot be written without losing or exceeding something.
-pub(crate) fn place<S: AsRef<str>>(
+pub(crate) fn place(
     account: &Account,
     role: &Role,
     purpose: PolicyPurpose,
-    actions: &[S],
+    grants: &[Grant],
 ) -> Result<Vec<Transition>, GrantError> {
     let policy_name = purpose.policy_name();
     let inline = role.inline_policies.as_deref().ok_or(GrantError::InlinePolicies)?;
     let attached = role.attached_policies.as_deref().ok_or(GrantError::AttachedPolicies)?;
-    if let Some(whole) = actions.iter().map(AsRef::as_ref).find(|action| is_whole_service(action)) {
+    if let Some(whole) = grants.iter().map(Grant::action).find(|action| is_whole_service(action)) {
         return Err(GrantError::WholeService(whole.to_owned()));
     }
-    let wanted = || actions.iter().map(|action| action.as_ref().to_owned());
-    let union = |held: &[String]| document(&held.iter().cloned().chain(wanted()).collect::<Vec<_>>());
+    let union = |held: &[Grant]| document_of(&held.iter().chain(grants).cloned().collect::<Vec<_>>());
     let unread = |name: &str| GrantError::Policy(name.to_owned());
     let foreign = |name: &str| GrantError::ForeignPolicy(name.to_owned());
 
@@ -172,7 +213,7 @@ pub(crate) fn place<S: AsRef<str>>(
         None => Vec::new(),
         Some(policy) => {
             let text = policy.document.as_deref().ok_or_else(|| unread(&policy_name))?;
-            own_actions(text).ok_or_else(|| foreign(&policy_name))?
+            own_grants(text).ok_or_else(|| foreign(&policy_name))?
         }
     };
     let merged = union(&held);
@@ -188,7 +229,7 @@ pub(crate) fn place<S: AsRef<str>>(
         let policy = account.managed_policies.iter().find(|policy| policy.arn == policy_arn);
         let text = policy.and_then(|policy| policy.document.as_deref());
         let text = text.ok_or_else(|| unread(&policy_arn))?;
-        (own_actions(text).ok_or_else(|| foreign(&policy_arn))?, Some(Value::Document(text.to_owned())))
+        (own_grants(text).ok_or_else(|| foreign(&policy_arn))?, Some(Value::Document(text.to_owned())))
     } else {
         (Vec::new(), None)
     };
@@ -261,22 +302,56 @@ mod tests {
     #[test]
     fn what_we_wrote_is_recognised_and_what_was_edited_is_not() {
         let text = document(&strings(&["ec2:CreateTags", "ec2:AttachVolume", "ec2:createtags"]));
-        assert_eq!(own_actions(&text).unwrap(), ["ec2:AttachVolume", "ec2:CreateTags"]);
-        assert!(own_actions(&text.replace("AttachVolume", "DetachVolume")).is_none());
-        assert!(own_actions(&text.replace("\"*\"", "\"arn:aws:ec2:*:*:volume/*\"")).is_none());
-        assert!(own_actions(&document(&strings(&["iam:*"]))).is_none(), "no policy of ours grants a whole service");
-        assert!(own_actions(r#"{"Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"*"}]}"#).is_none());
+        assert_eq!(own_grants(&text).unwrap(), Grant::everywhere(["ec2:AttachVolume", "ec2:CreateTags"]));
+        assert!(own_grants(&text.replace("AttachVolume", "DetachVolume")).is_none());
+        assert!(own_grants(&text.replace("\"*\"", "\"arn:aws:ec2:*:*:volume/*\"")).is_none());
+        assert!(own_grants(&document(&strings(&["iam:*"]))).is_none(), "no policy of ours grants a whole service");
+        assert!(own_grants(r#"{"Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"*"}]}"#).is_none());
+    }
+
+    fn limited(action: &str, condition: &str) -> Grant {
+        let resources = vec!["arn:aws:ec2:*:*:snapshot/*".to_owned(), "arn:aws:ec2:*:*:volume/*".to_owned()];
+        Grant::Limited(action.to_owned(), Limits { resources, condition: condition.to_owned() })
+    }
+
+    #[test]
+    fn rights_with_limits_have_their_statements() {
+        let condition = r#"{"StringEquals":{"ec2:CreateAction":["CreateSnapshot","CreateVolume"]}}"#;
+        let mut grants = Grant::everywhere(["ec2:DescribeVolumes"]);
+        grants.extend([limited("ec2:DeleteVolume", ""), limited("ec2:CreateTags", condition)]);
+        grants.push(limited("ec2:AttachVolume", ""));
+        let text = document_of(&grants);
+        assert_eq!(Document::parse(&text).unwrap().statements.len(), 3);
+        let mut read = own_grants(&text).unwrap();
+        read.sort();
+        grants.sort();
+        assert_eq!(read, grants);
+        for (from, to) in [
+            ("CreateSnapshot\",", "RunInstances\","),
+            ("volume/*", "volume/vol-*"),
+            ("\"ec2:AttachVolume\",", ""),
+            ("ec2:DescribeVolumes", "ec2:*"),
+            ("\"Effect\":\"Allow\"", "\"Effect\":\"Deny\""),
+            ("\"Version\"", "\"Id\":\"x\",\"Version\""),
+            ("\"Version\"", "\"Version\":\"2008-10-17\",\"Version\""),
+        ] {
+            let edited = text.replacen(from, to, 1);
+            assert_ne!(edited, text, "{from}");
+            assert_eq!(own_grants(&edited), None, "{edited}");
+        }
+        let whole = document_of(&[limited("ec2:*", "")]);
+        assert_eq!(own_grants(&whole), None);
     }
 
     #[test]
     fn what_our_policy_grants_already_stays() {
         let before = document(&strings(&["ec2:AttachVolume"]));
         let role = role(&[("tagaudit-baseline-worker", &before)], &[]);
-        let changes = place(&account(), &role, PolicyPurpose::Worker, &["ec2:CreateTags"]).unwrap();
+        let changes = place(&account(), &role, PolicyPurpose::Worker, &Grant::everywhere(["ec2:CreateTags"])).unwrap();
         let calls = calls(&changes);
         let [Call::PutRolePolicy { document, policy_name, .. }] = calls.as_slice() else { panic!("{calls:?}") };
         assert_eq!(policy_name, "tagaudit-baseline-worker");
-        assert_eq!(own_actions(document).unwrap(), ["ec2:AttachVolume", "ec2:CreateTags"]);
+        assert_eq!(own_grants(document).unwrap(), Grant::everywhere(["ec2:AttachVolume", "ec2:CreateTags"]));
     }
 
     #[test]
@@ -284,7 +359,7 @@ mod tests {
         let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#;
         let role = role(&[("tagaudit-baseline-worker", theirs)], &[]);
         assert!(
-            place(&account(), &role, PolicyPurpose::Worker, &["ec2:CreateTags"])
+            place(&account(), &role, PolicyPurpose::Worker, &Grant::everywhere(["ec2:CreateTags"]))
                 .unwrap_err()
                 .to_string()
                 .contains("did not write")
@@ -295,20 +370,25 @@ mod tests {
     fn uses_a_managed_policy_when_inline_is_full() {
         let large = format!("\"{}\"", "x".repeat(INLINE_QUOTA - 40));
         let full = role(&[("large", &large)], &[]);
-        let changes = place(&account(), &full, PolicyPurpose::Worker, &["ec2:CreateTags"]).unwrap();
+        let changes = place(&account(), &full, PolicyPurpose::Worker, &Grant::everywhere(["ec2:CreateTags"])).unwrap();
         assert!(matches!(calls(&changes).as_slice(), [Call::CreatePolicy { .. }, Call::AttachRolePolicy { .. }]));
 
         let attached: Vec<String> = (0..10).map(|n| format!("arn:aws:iam::123456789012:policy/p{n}")).collect();
         let crowded = role(&[("large", &large)], &attached);
         assert!(
-            place(&account(), &crowded, PolicyPurpose::Worker, &["ec2:CreateTags"])
+            place(&account(), &crowded, PolicyPurpose::Worker, &Grant::everywhere(["ec2:CreateTags"]))
                 .unwrap_err()
                 .to_string()
                 .contains("10 managed")
         );
 
         let long: Vec<String> = (0..400).map(|n| format!("service{n}:SomeRatherLongAction")).collect();
-        assert!(place(&account(), &full, PolicyPurpose::Worker, &long).unwrap_err().to_string().contains("6144"));
+        assert!(
+            place(&account(), &full, PolicyPurpose::Worker, &Grant::everywhere(&long))
+                .unwrap_err()
+                .to_string()
+                .contains("6144")
+        );
     }
 
     #[test]
@@ -322,9 +402,9 @@ mod tests {
             document: Some(document(&strings(&["ec2:AttachVolume"]))),
         });
         let role = role(&[("large", &large)], std::slice::from_ref(&arn));
-        let changes = place(&account, &role, PolicyPurpose::Worker, &["ec2:CreateTags"]).unwrap();
+        let changes = place(&account, &role, PolicyPurpose::Worker, &Grant::everywhere(["ec2:CreateTags"])).unwrap();
         let calls = calls(&changes);
         let [Call::CreatePolicyVersion { document, .. }] = calls.as_slice() else { panic!("{calls:?}") };
-        assert_eq!(own_actions(document).unwrap().len(), 2);
+        assert_eq!(own_grants(document).unwrap().len(), 2);
     }
 }

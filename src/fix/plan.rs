@@ -34,7 +34,7 @@ pub(crate) use attempts::Audit;
 pub use build::{BuildError, Planned, Scope, build};
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(crate) use cloud::default_version;
-pub(crate) use cloud::own_actions;
+pub(crate) use cloud::own_grants;
 pub use cloud::{observe, simulate};
 pub(crate) use dry_run::DryRunAnswer;
 #[cfg(any(feature = "aws", feature = "alibaba"))]

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::finding::Applicability;
-use crate::fix::plan::{DryRunAnswer, Kind, Plan, PlannedChange, SkipReason, Skipped, own_actions};
+use crate::fix::plan::{DryRunAnswer, Kind, Plan, PlannedChange, SkipReason, Skipped, own_grants};
 use crate::inventory::Provider;
+use crate::role_audit::grant::Grant;
 use crate::tags::TagSpecification;
 use crate::text;
 use crate::transition::{Attribute, Transition, Value, tag_specifications};
@@ -123,16 +124,22 @@ fn quoted(value: &str) -> String {
 }
 
 fn policy(provider: Provider, document: &str) -> String {
-    let actions = own_actions(provider, document).map_or(0, |actions| actions.len());
-    format!("{} on every resource", text::count(actions, "action"))
+    let grants = own_grants(provider, document).unwrap_or_default();
+    let (everywhere, limited): (Vec<&Grant>, Vec<&Grant>) =
+        grants.iter().partition(|grant| matches!(grant, Grant::Everywhere(_)));
+    let counted = |grants: &[&Grant], place: &str| {
+        (!grants.is_empty()).then(|| format!("{} {place}", text::count(grants.len(), "action")))
+    };
+    let parts = [counted(&everywhere, "on every resource"), counted(&limited, "with limits")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Actions that a policy of tagaudit gains and loses.
+/// Rights that a policy of tagaudit gains and loses.
 fn policy_diff(provider: Provider, old: Option<&str>, new: Option<&str>) -> Vec<(char, String)> {
-    let actions = |text: Option<&str>| text.and_then(|text| own_actions(provider, text)).unwrap_or_default();
-    let (old, new) = (actions(old), actions(new));
-    let added = new.iter().filter(|action| !old.contains(action)).map(|action| ('+', action.clone()));
-    let gone = old.iter().filter(|action| !new.contains(action)).map(|action| ('-', action.clone()));
+    let grants = |text: Option<&str>| text.and_then(|text| own_grants(provider, text)).unwrap_or_default();
+    let (old, new) = (grants(old), grants(new));
+    let added = new.iter().filter(|grant| !old.contains(grant)).map(|grant| ('+', grant.to_string()));
+    let gone = old.iter().filter(|grant| !new.contains(grant)).map(|grant| ('-', grant.to_string()));
     added.chain(gone).collect()
 }
 

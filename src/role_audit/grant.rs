@@ -1,7 +1,52 @@
 //! Policies that tagaudit writes, in the terms that both clouds share.
 
+use std::fmt;
+
 /// Prefix of the name of every policy that tagaudit writes.
 pub(crate) const NAME_PREFIX: &str = "tagaudit-baseline-";
+
+/// A right in a policy that tagaudit writes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grant {
+    /// An action on every resource.
+    Everywhere(String),
+    /// An action as a published policy limits it.
+    Limited(String, Limits),
+}
+
+/// Resources and conditions of a right.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Limits {
+    /// ARN patterns, sorted.
+    pub(crate) resources: Vec<String>,
+    /// The condition element as minified JSON; empty without one.
+    pub(crate) condition: String,
+}
+
+impl Grant {
+    /// Grants actions on every resource.
+    pub(crate) fn everywhere<S: AsRef<str>>(actions: impl IntoIterator<Item = S>) -> Vec<Self> {
+        actions.into_iter().map(|action| Self::Everywhere(action.as_ref().to_owned())).collect()
+    }
+
+    pub(crate) fn action(&self) -> &str {
+        match self {
+            Self::Everywhere(action) | Self::Limited(action, _) => action,
+        }
+    }
+}
+
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everywhere(action) => f.write_str(action),
+            Self::Limited(action, limits) => {
+                write!(f, "{action} on {}", limits.resources.join(", "))?;
+                if limits.condition.is_empty() { Ok(()) } else { write!(f, " if {}", limits.condition) }
+            }
+        }
+    }
+}
 
 /// True if a pattern grants everything of a service, or of all: no policy of tagaudit does.
 pub(crate) fn is_whole_service(action: &str) -> bool {

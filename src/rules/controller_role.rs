@@ -3,8 +3,9 @@
 use crate::aws::AutoScalingGroup;
 use crate::aws::autoscaler::{autoscalers, groups, works_here};
 use crate::aws::companion_audit::CompanionAudit;
+use crate::aws::companion_repair::{Repair, Surroundings};
 use crate::aws::companions::{CompanionRole, CompanionRun, companions_on_nodes, is_isolated};
-use crate::aws::grant::{PolicyPurpose, is_protected, place};
+use crate::aws::grant::is_protected;
 use crate::aws::node_rights::{NodeRights, has_node_roles, node_rights};
 use crate::aws::trusted_companions::{TrustedAudit, TrustedRole};
 use crate::baseline::{self, usual_for};
@@ -198,8 +199,8 @@ fn trusted_check_result(context: &Context<'_>, found: Vec<Violation>) -> CheckRe
     }
 }
 
-/// Grants the actions that the policy of the release allows on every resource; never through a role of nodes, whose
-/// Pods would all have them.
+/// Grants actions in the scope in which the policy of the release allows them; never through a role of nodes, whose Pods would
+/// all have them.
 fn grant_fix(
     context: &Context<'_>,
     one: &CompanionRole<'_>,
@@ -211,7 +212,10 @@ fn grant_fix(
     let policy = usual_for(run.row.companion, version, is_isolated(context.view));
     let Some((release, baseline)) = policy.and_then(|release| {
         let embedded = baseline::find(release.baseline)?;
-        Some((release, embedded.baseline(None).ok()?.for_cluster(cluster_id)))
+        let baseline = embedded.baseline(None).ok()?;
+        // The controller may have another name for the cluster.
+        let is_same = run.cluster_name() == Some(cluster_id);
+        Some((release, if is_same { baseline.for_cluster(cluster_id) } else { baseline }))
     }) else {
         return Fix::none(format!("attach the policy that the {} project publishes for this release", run.row.name));
     };
@@ -229,22 +233,24 @@ fn grant_fix(
     if is_protected(&one.role.path) {
         return Fix::none("only AWS can change this role: give the controller another role");
     }
-    let is_unlimited = |action: &&str| {
-        baseline.actions.iter().any(|known| known.eq_ignore_ascii_case(action))
-            && baseline.required_scopes(action).is_empty()
+    let surroundings = Surroundings {
+        view: context.view,
+        evidence: context.kubernetes,
+        objects: context.objects,
+        options: context.role_options,
     };
-    let (unlimited, limited): (Vec<&str>, Vec<&str>) = actions.iter().copied().partition(is_unlimited);
-    if unlimited.is_empty() {
+    let repair = Repair::new(one, surroundings, &baseline, actions);
+    if repair.grants.is_empty() {
         return Fix::none(by_hand);
     }
-    let what = text::count(unlimited.len(), "action");
-    match place(one.account, one.role, PolicyPurpose::Controller, &unlimited) {
-        Ok(changes) if limited.is_empty() => {
+    let what = text::count(repair.count(), "action");
+    match repair.changes(one) {
+        Ok(changes) if repair.by_hand.is_empty() => {
             Fix::with(Applicability::Confirm, format!("add the {what} in a separate policy"), changes)
         }
         Ok(changes) => Fix::with(
             Applicability::Confirm,
-            format!("add {what} that the published policy does not limit; for the rest {by_hand}"),
+            format!("add {what} in a separate policy; for the rest {by_hand}"),
             changes,
         ),
         Err(refused) => Fix::none(format!("{by_hand}; not added here: {refused}")),

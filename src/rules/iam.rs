@@ -9,6 +9,7 @@ use crate::inventory::{Gap, Provider, Read};
 use crate::membership::NodeRole;
 use crate::policy::{self, Verdict};
 use crate::resource::ResourceKind;
+use crate::role_audit::grant::Grant;
 use crate::text;
 
 use super::Rule;
@@ -98,8 +99,7 @@ fn grant_fix(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
     }
     let what = text::count(actions.len(), "action");
     let what = if limited.is_empty() { what } else { format!("{what} that the baseline does not limit") };
-    let actions = actions.as_slice();
-    match grant::place(audit.account, audit.role, purpose, actions) {
+    match grant::place(audit.account, audit.role, purpose, &Grant::everywhere(actions)) {
         Ok(changes) => Fix::with(Applicability::Confirm, format!("add the {what} in a separate policy"), changes),
         Err(refused) => Fix::none(format!("add the {what} by hand: {refused}")),
     }

@@ -183,10 +183,9 @@ fn two_rules_that_want_the_same_change_share_it() {
     assert!(planned.rejected.is_empty(), "{:?}", planned.rejected);
     let [change] = planned.plan.changes.as_slice() else { panic!("{:#?}", planned.plan.changes) };
     assert_eq!(change.rules, ["iam-action-missing", "iam-controller-action-missing"]);
-    let actions = tagaudit::internals::role_audit::grant::own_actions(
-        change.transition.new.as_ref().unwrap().document().unwrap(),
-    )
-    .unwrap();
+    let document = change.transition.new.as_ref().unwrap().document().unwrap();
+    let grants = tagaudit::internals::role_audit::grant::own_grants(document).unwrap();
+    let actions: Vec<String> = grants.iter().map(ToString::to_string).collect();
     assert!(actions.contains(&"ec2:DescribeInstances".to_owned()), "of the baseline");
     assert!(actions.contains(&"ec2:DescribeInstanceTopology".to_owned()), "of the controller");
 }

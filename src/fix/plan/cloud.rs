@@ -10,6 +10,7 @@ use crate::estate::{Estate, EstateRef};
 use crate::inventory::{Provider, Read};
 use crate::nodes::KubernetesNode;
 use crate::policy::{Dialect, IAM, RAM};
+use crate::role_audit::grant::Grant;
 use crate::tags;
 use crate::transition::{Attribute, Target, Transition};
 
@@ -156,11 +157,11 @@ pub fn simulate(estate: &mut Estate, transition: &Transition) {
     }
 }
 
-/// Actions of a document that tagaudit wrote, in the language of a cloud; `None` for any other document.
-pub(crate) fn own_actions(provider: Provider, text: &str) -> Option<Vec<String>> {
+/// Rights of a document that tagaudit wrote, in the language of a cloud; `None` for any other document.
+pub(crate) fn own_grants(provider: Provider, text: &str) -> Option<Vec<Grant>> {
     match provider {
-        Provider::Aws => grant::own_actions(text),
-        Provider::Alibaba => alibaba_cloud::grant::own_actions(text),
+        Provider::Aws => grant::own_grants(text),
+        Provider::Alibaba => alibaba_cloud::grant::own_actions(text).map(Grant::everywhere),
     }
 }
 
@@ -180,26 +181,25 @@ pub(super) fn is_cluster_key(provider: Provider, key: &str) -> bool {
     }
 }
 
-/// Transitions that grant a role actions; `None` if there is no such role.
+/// Transitions that give a role rights; `None` if there is no such role.
 pub(super) fn place_grant(
     estate: EstateRef<'_>,
     role: &str,
     purpose: PolicyPurpose,
-    actions: &[String],
+    grants: &[Grant],
 ) -> Option<Result<Vec<Transition>, SkipReason>> {
     match estate {
         EstateRef::Aws(inventory) => {
             let account = inventory.accounts.first()?;
             let role = account.roles.iter().find(|known| known.name == role)?;
-            Some(grant::place(account, role, purpose, actions).map_err(|error| SkipReason::Refused(error.to_string())))
+            Some(grant::place(account, role, purpose, grants).map_err(|error| SkipReason::Refused(error.to_string())))
         }
         EstateRef::Alibaba(inventory) => {
             let account = inventory.accounts.first()?;
             let role = account.principal(PrincipalKind::Role, role)?;
-            Some(
-                alibaba_cloud::grant::place(account, role, actions)
-                    .map_err(|error| SkipReason::Refused(error.to_string())),
-            )
+            let actions: Vec<&str> = grants.iter().map(Grant::action).collect();
+            let placed = alibaba_cloud::grant::place(account, role, &actions);
+            Some(placed.map_err(|error| SkipReason::Refused(error.to_string())))
         }
     }
 }

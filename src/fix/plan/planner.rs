@@ -15,7 +15,7 @@ use crate::transition::{Attribute, Target, Transition, Value};
 
 use super::approvals::{Approvals, Mandate, SkipReason, Skipped, is_about};
 use super::cloud::{
-    self, aws_account, cluster_tags, find_region, is_cluster_key, observe, own_actions, place_grant, policy_target,
+    self, aws_account, cluster_tags, find_region, is_cluster_key, observe, own_grants, place_grant, policy_target,
     role_id, simulate, target_arn,
 };
 use super::guard;
@@ -145,17 +145,17 @@ impl Planner<'_> {
             of_role.entry(name.unwrap_or_default()).or_default().insert(proposal.finding);
         }
         for (name, indexes) in of_role.into_iter().filter(|(_, indexes)| indexes.len() > 1) {
-            let mut actions = Vec::new();
+            let mut grants = Vec::new();
             let mut purpose = PolicyPurpose::Worker;
             for proposal in asked.iter().filter(|proposal| is_grant(proposal) && indexes.contains(&proposal.finding)) {
                 let Transition { target, attribute, new, .. } = &proposal.transition;
                 let document = new.as_ref().and_then(Value::document);
-                actions.extend(document.and_then(|text| own_actions(target.provider, text)).unwrap_or_default());
+                grants.extend(document.and_then(|text| own_grants(target.provider, text)).unwrap_or_default());
                 if let Attribute::InlinePolicy { name } = attribute {
                     purpose = PolicyPurpose::from_policy_name(name).map_or(purpose, |other| purpose.max(other));
                 }
             }
-            let Some(placed) = place_grant(self.estate, &name, purpose, &actions) else { continue };
+            let Some(placed) = place_grant(self.estate, &name, purpose, &grants) else { continue };
             let old: Vec<Proposal> =
                 asked.extract_if(.., |proposal| is_grant(proposal) && indexes.contains(&proposal.finding)).collect();
             match placed {
@@ -350,7 +350,7 @@ impl Planner<'_> {
         }
         if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
             && let Some(text) = found.value.as_ref().and_then(Value::document)
-            && own_actions(target.provider, text).is_none()
+            && own_grants(target.provider, text).is_none()
         {
             return refused("a policy of that name holds something that tagaudit did not write".to_owned());
         }
@@ -359,7 +359,7 @@ impl Planner<'_> {
                 observe(state.as_ref(), &policy_target(target.provider, policy_arn), &Attribute::ManagedPolicy {});
             let held = policy.and_then(|policy| policy.value);
             let text = held.as_ref().and_then(Value::document);
-            if text.and_then(|text| own_actions(target.provider, text)).is_none() {
+            if text.and_then(|text| own_grants(target.provider, text)).is_none() {
                 return refused("the policy to attach holds something that tagaudit did not write".to_owned());
             }
         }

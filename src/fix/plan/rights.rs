@@ -6,7 +6,7 @@ use crate::policy::{self, Catalogue, Document, Environment, NamedDocument, Need,
 use crate::transition::Value;
 
 use super::Plan;
-use super::cloud::{dialect, own_actions};
+use super::cloud::{dialect, own_grants};
 
 /// Action that assumes a role; RAM uses the same name.
 const ASSUME_ROLE: &str = "sts:AssumeRole";
@@ -26,11 +26,10 @@ impl Plan {
             let provider = change.transition.target.provider;
             let text = change.transition.new.as_ref().and_then(Value::document)?;
             let dialect = dialect(provider);
-            // A tagaudit policy is for every resource: with this action its holders assume every role that trusts the
-            // account.
+            // On every resource its holders assume every role that trusts the account; no published policy limits it.
             // Source: IAM User Guide, "Granting a user permissions to switch roles".
-            let own = own_actions(provider, text).unwrap_or_default();
-            if own.iter().any(|action| covers_assume_role(action)) {
+            let own = own_grants(provider, text).unwrap_or_default();
+            if own.iter().any(|grant| covers_assume_role(grant.action())) {
                 return Some(format!("assume every role that trusts the account ({ASSUME_ROLE} on every resource)"));
             }
             let document = Document::parse_as(text, dialect).ok()?;

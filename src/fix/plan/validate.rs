@@ -10,7 +10,7 @@ use crate::inventory::Provider;
 use crate::resource::ResourceKind;
 use crate::transition::{Target, Transition, Value};
 
-use super::cloud::own_actions;
+use super::cloud::own_grants;
 use super::{Kind, Plan, PlannedChange, guard, planner};
 
 mod alibaba;
@@ -107,7 +107,7 @@ pub(super) fn check_change(plan: &Plan, change: &PlannedChange) -> Result<(), In
 /// True if all documents of a change are ones that tagaudit wrote.
 fn has_own_documents(transition: &Transition) -> bool {
     let provider = transition.target.provider;
-    let is_own = |value: &Value| value.document().is_some_and(|text| own_actions(provider, text).is_some());
+    let is_own = |value: &Value| value.document().is_some_and(|text| own_grants(provider, text).is_some());
     [&transition.old, &transition.new].into_iter().flatten().all(is_own)
 }
 
@@ -121,11 +121,11 @@ fn check_attachment(plan: &Plan, change: &PlannedChange) -> Result<(), InvalidCh
 /// True if a grant only adds rights: it attaches a policy, or its document still allows what it allowed before.
 fn grows(transition: &Transition) -> bool {
     let provider = transition.target.provider;
-    let actions = |value: &Value| value.document().and_then(|text| own_actions(provider, text));
+    let grants = |value: &Value| value.document().and_then(|text| own_grants(provider, text));
     match (&transition.old, &transition.new) {
         (_, None) => false,
         (Some(old), Some(new)) if old.document().is_some() => {
-            actions(old).zip(actions(new)).is_some_and(|(old, new)| old.iter().all(|action| new.contains(action)))
+            grants(old).zip(grants(new)).is_some_and(|(old, new)| old.iter().all(|grant| new.contains(grant)))
         }
         (_, Some(_)) => true,
     }

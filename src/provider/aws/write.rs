@@ -368,7 +368,7 @@ impl Writer {
     /// Source: IAM API Reference, `DeletePolicy`.
     async fn delete_policy(&self, client: &aws_sdk_iam::Client, arn: &str) -> Result<Option<String>, CallError> {
         let versions = self.versions(client, arn).await?;
-        let is_ours = |held: &Option<String>| held.as_deref().is_some_and(|text| grant::own_actions(text).is_some());
+        let is_ours = |held: &Option<String>| held.as_deref().is_some_and(|text| grant::own_grants(text).is_some());
         if !versions.iter().all(|(_, _, held)| is_ours(held)) {
             return Err(refused("the policy has a version that tagaudit did not write"));
         }

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     applicability: Applicability::Confirm,
     condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns) uses a role of its ServiceAccount or of its environment, and the role grants an action nowhere in the account and region that its version calls in everyday work, or a Deny or a boundary revokes it. Actions that are granted under conditions or on some resources are skipped, and so are those of features that are not visibly on.",
     impact: "the controller fails with AccessDenied: load balancers, volumes or nodes are not created, changed or removed",
-    fix: "Attach the policy that the project publishes for the release. `--fix` adds the actions that this policy allows on every resource, in a separate policy of the role; never to a role of nodes.",
+    fix: "Attach the policy that the project publishes for the release. `--fix` adds these actions with the resources and conditions of this policy, in a separate policy of the role, unless it names a resource; never to a role of nodes.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller docs/install/iam_policy.json",
         "kubernetes-sigs/aws-ebs-csi-driver docs/example-iam-policy.json",
@@ -98,6 +98,7 @@ fn violation(context: &Context<'_>, one: &CompanionRole<'_>, audited: &Companion
 #[cfg(test)]
 mod tests {
     use super::RULE;
+    use crate::aws::grant::own_grants;
     use crate::testing::aws;
     use crate::testing::controllers::controller_with_role;
 
@@ -153,28 +154,74 @@ mod tests {
                 c.account().instance_profiles[0].roles = vec!["lbc".to_owned()];
             }
         });
-        format!("{} {} {}", fix.applicability.name(), fix.changes.len(), fix.summary)
+        let documents = fix.changes.iter().filter_map(|change| change.new.as_ref()?.document());
+        let grants = documents.filter_map(own_grants).flatten().map(|grant| grant.to_string());
+        let first = format!("{} {} {}", fix.applicability.name(), fix.changes.len(), fix.summary);
+        std::iter::once(first).chain(grants).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
-    fn only_actions_that_the_published_policy_does_not_limit_are_added() {
+    fn actions_are_added_as_the_published_policy_limits_them() {
         let lbc = include_str!("../../../policies/lbc.json");
         let image = "aws-load-balancer-controller:v2.13.4";
         let reads = lbc.replace("ec2:DescribeSubnets", "ec2:DescribeTags");
-        assert_eq!(fix_of(image, &reads, false), "confirm 1 add the 1 action in a separate policy");
+        assert_eq!(
+            fix_of(image, &reads, false),
+            "confirm 1 add the 1 action in a separate policy\nec2:DescribeSubnets"
+        );
         let ebs = include_str!("../../../policies/ebs-csi.json");
         let image = "aws-ebs-csi-driver:v1.60.0";
         let volumes = ebs.replace("ec2:DeleteVolume", "ec2:DescribeTags");
+        let limited = [
+            r#"ec2:DeleteVolume on arn:aws:ec2:*:*:volume/* if {"StringLike":{"ec2:ResourceTag/CSIVolumeName":"*"}}"#,
+            r#"ec2:DeleteVolume on arn:aws:ec2:*:*:volume/* if {"StringLike":{"ec2:ResourceTag/ebs.csi.aws.com/cluster":"true"}}"#,
+            r#"ec2:DeleteVolume on arn:aws:ec2:*:*:volume/* if {"StringLike":{"ec2:ResourceTag/kubernetes.io/created-for/pvc/name":"*"}}"#,
+        ];
+        let limited = limited.join("\n");
         assert_eq!(
             fix_of(image, &volumes, false),
-            "none 0 add the statements of baseline `ebs-csi`: `tagaudit baseline show ebs-csi --cluster-id c-m-4x8z2k9q`"
+            format!("confirm 1 add the 1 action in a separate policy\n{limited}")
         );
         let both = volumes.replace("ec2:DescribeVolumes\"", "ec2:DescribeTags\"");
-        assert!(
-            fix_of(image, &both, false).starts_with("confirm 1 add 1 action that"),
-            "{}",
-            fix_of(image, &both, false)
+        assert_eq!(
+            fix_of(image, &both, false),
+            format!("confirm 1 add the 2 actions in a separate policy\nec2:DescribeVolumes\n{limited}")
         );
+    }
+
+    /// Names of roles and profiles are those of the operator.
+    #[test]
+    fn actions_on_resources_with_names_are_left_to_the_operator() {
+        let manifests = crate::testing::controllers::controller_with_role!(
+            "karpenter",
+            "karpenter",
+            "      - image: public.ecr.aws/karpenter/controller:1.6.0
+        env:
+        - name: CLUSTER_NAME
+          value: c-m-4x8z2k9q
+"
+        );
+        let fix = aws::only_fix(&RULE, |c| {
+            c.manifests = manifests;
+            c.add_role("karpenter", r#"{"Statement":{"Effect":"Allow","NotAction":["iam:PassRole","ec2:DeleteLaunchTemplate"],"Resource":"*"}}"#);
+        });
+        let grants = own_grants(fix.changes[0].new.as_ref().unwrap().document().unwrap()).unwrap();
+        assert!(grants.iter().all(|grant| grant.action() == "ec2:DeleteLaunchTemplate"), "{grants:?}");
+        assert!(grants[0].to_string().contains("kubernetes.io/cluster/c-m-4x8z2k9q"), "{grants:?}");
+        assert!(
+            fix.summary.starts_with("add 1 action in a separate policy; for the rest add the statements"),
+            "{}",
+            fix.summary
+        );
+        // Under another name of the cluster, the published conditions would be others.
+        let fix = aws::only_fix(&RULE, |c| {
+            c.manifests = manifests.replace("value: c-m-4x8z2k9q", "value: eks-prod").leak();
+            c.add_role(
+                "karpenter",
+                r#"{"Statement":{"Effect":"Allow","NotAction":["ec2:DeleteLaunchTemplate"],"Resource":"*"}}"#,
+            );
+        });
+        assert!(fix.changes.is_empty(), "{fix:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@ use crate::controller::companion_requests::tag_setting;
 use crate::rules::aws::Context;
 use crate::rules::prelude::*;
 
-use super::{audited_roles, role_check_result, role_reference};
+use super::{audited_roles, grant_fix, role_check_result, role_reference};
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-condition-unmet",
@@ -12,9 +12,10 @@ pub(super) const RULE: Rule = Rule {
         "error; warning if only a VolumeAttributesClass causes the call; info if AWS began to check the call after the release, whose published policy lacks it too",
     ),
     resources: &[ResourceKind::Role],
+    applicability: Applicability::Confirm,
     condition: "A controller (AWS Load Balancer Controller, EBS or EFS CSI driver, Karpenter) uses a role from its ServiceAccount or its environment, and the role grants a routine call only for requests that the controller never makes: they require a tag that neither the controller nor its options set, another value of such a tag, another `CreateAction`, or another kind of resource than one that the call needs (a launch template, an image, a subnet; a snapshot if the EBS CSI driver runs with `csi-snapshotter`; an existing volume if a VolumeAttributesClass sets tags, the driver is of 1.33 or later, and `csi-resizer` has the feature gate), or a statement denies them; or they are limited to requests that a service of AWS makes for the caller (`aws:ViaAWSService`, `aws:CalledVia`). Karpenter itself tries `ec2:RunInstances` from 1.3.0 on, unless `DISABLE_DRY_RUN` is set. Only tags that the controllers themselves set (`elbv2.k8s.aws/`, `ebs.csi.aws.com/`, …) and tags that name an owner (`KubernetesCluster`, `kubernetes.io/cluster/`) are evaluated, and only if no annotation or class that was given names them; with the EC2NodeClasses of Karpenter, every tag is. Tags that name an owner are evaluated only if the objects in which users add them were given: Services for the AWS Load Balancer Controller, StorageClasses for the EBS CSI driver, EC2NodeClasses for `KubernetesCluster` of Karpenter.",
     impact: "the controller fails with AccessDenied, although its policy names the action",
-    fix: "Attach the policy that the project publishes for the release, or configure the controller to set the tag.",
+    fix: "Attach the policy that the project publishes for the release, or configure the controller to set the tag. `--fix` adds the statements of this policy that name kinds of resources alone, in a separate policy of the role, if the role then grants the calls; never to a role of nodes.",
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/tracking/provider.go#ResourceTags",
         "kubernetes-sigs/aws-ebs-csi-driver docs/tagging.md",
@@ -81,12 +82,12 @@ fn check(context: &Context<'_>) -> CheckResult {
                 "attach AmazonEBSCSIDriverPolicyV2, or allow ec2:CreateTags on volumes with the tags of the driver (its docs/tagging.md)",
             )
         } else {
-            Fix::none(format!(
-                "attach the policy that the {} project publishes for {} release{}",
-                one.run.row.name,
-                if is_of_release { "this" } else { "its newest" },
-                or_set.unwrap_or_default()
-            ))
+            let mut actions: Vec<&str> =
+                calls().filter(|call| call.denied_by.is_empty()).map(|call| call.action).collect();
+            actions.sort_unstable();
+            actions.dedup();
+            let fix = grant_fix(context, one, one.run.version.filter(|_| is_of_release), &actions);
+            Fix { summary: format!("{}{}", fix.summary, or_set.unwrap_or_default()), ..fix }
         };
         let violation = Violation::new(severity, role_reference(one.role), message, fix);
         found.push(violation.at(&one.run.workload.place).about(calls().map(|call| call.action)));
@@ -97,7 +98,9 @@ fn check(context: &Context<'_>) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::RULE;
-    use crate::finding::Severity;
+    use crate::aws::InlinePolicy;
+    use crate::aws::grant::{document_of, own_grants};
+    use crate::finding::{Applicability, Severity};
     use crate::testing::aws;
     use crate::testing::controllers::controller_with_role;
 
@@ -271,6 +274,37 @@ spec:
         aws::fires(&RULE, |c| {
             let sidecar = "      - {name: csi-snapshotter, image: csi-snapshotter}\n---\napiVersion: storage";
             ebs_snapshot(c, Box::leak(EBS.replace("---\napiVersion: storage", sidecar).into_boxed_str()));
+        });
+    }
+
+    /// What is added is what the project publishes, and the role then grants the calls.
+    #[test]
+    fn the_published_statements_are_added() {
+        let with_policy = |from: &str, to: &str| {
+            let fix = aws::only_fix(&RULE, |c| lbc(c, from, to));
+            let grants = own_grants(fix.changes[0].new.as_ref().unwrap().document().unwrap()).unwrap();
+            (fix.applicability, fix.summary, grants)
+        };
+        let (applicability, summary, grants) =
+            with_policy("RequestTag/elbv2.k8s.aws/cluster", "RequestTag/ingress.k8s.aws/cluster");
+        assert_eq!(applicability, Applicability::Confirm);
+        assert!(
+            summary.starts_with("add the ") && summary.contains("configure the controller to set the tag"),
+            "{summary}"
+        );
+        let create = grants.iter().find(|grant| grant.action() == "elasticloadbalancing:CreateLoadBalancer").unwrap();
+        assert!(
+            create.to_string().ends_with(r#" if {"Null":{"aws:RequestTag/elbv2.k8s.aws/cluster":"false"}}"#),
+            "{create}"
+        );
+        // With the document, the finding is resolved.
+        let (_, _, grants) =
+            with_policy("\"ec2:CreateAction\": \"CreateSecurityGroup\"", "\"ec2:CreateAction\": \"RunInstances\"");
+        aws::silent(&RULE, |c| {
+            lbc(c, "\"ec2:CreateAction\": \"CreateSecurityGroup\"", "\"ec2:CreateAction\": \"RunInstances\"");
+            let document = Some(document_of(&grants));
+            let own = InlinePolicy { name: "tagaudit-baseline-controller".to_owned(), document };
+            c.role("lbc").inline_policies.get_or_insert_default().push(own);
         });
     }
 
