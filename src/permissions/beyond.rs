@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::policy::{
-    Catalogue, Condition, Dialect, Document, Effect, Environment, NamedDocument, PolicySet, PreparedPolicies, Question,
-    Statement, Verdict,
+    Assessment, Catalogue, Condition, Dialect, Document, Effect, Environment, NamedDocument, PolicySet,
+    PreparedPolicies, Question, Statement, Verdict,
 };
 
 /// The difference to the attached policies.
@@ -16,40 +16,47 @@ pub(crate) struct Beyond {
     pub(crate) policy: Option<String>,
     /// Actions of these statements.
     pub(crate) lacking: BTreeSet<String>,
-    /// Actions that the attached policies deny wherever they are needed.
+    /// Actions that the attached policies deny, at least in part, whatever is added.
     pub(crate) denied: BTreeSet<String>,
 }
 
-/// Compares a policy of this tool with the attached ones: an action stays in a statement unless they grant it on all resources and
-/// under all conditions of the statement; a statement that denies stays unless they deny all of it.
-pub(crate) fn beyond(wanted: &str, attached: Vec<NamedDocument>, dialect: &'static Dialect) -> Beyond {
+/// Compares a policy of this tool with the attached ones. An action stays in a statement if attaching it would change the answer in
+/// the scope of the statement; a statement that denies stays unless they deny all of it.
+pub(crate) fn beyond(wanted: &str, attached: &[NamedDocument], dialect: &'static Dialect, partition: &str) -> Beyond {
     let Ok(document) = Document::parse_as(wanted, Some(dialect)) else { return Beyond::default() };
     let Ok(Value::Object(mut text)) = serde_json::from_str::<Value>(wanted) else { return Beyond::default() };
     let Some(Value::Array(statements)) = text.remove("Statement") else { return Beyond::default() };
     let catalogue = Catalogue::for_dialect(dialect);
-    let granting = PreparedPolicies::new(&PolicySet::for_identity(attached.clone()));
-    // Only what is denied is not granted here.
+    let environment = Environment { partition: partition.to_owned(), ..Environment::default() };
+    let with = |more: Option<Document>| {
+        let more = more.map(|document| NamedDocument { name: String::new(), document });
+        PreparedPolicies::new(&PolicySet::for_identity(attached.iter().cloned().chain(more).collect()))
+    };
     let everything =
         json!({"Version": text.get("Version"), "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}});
-    let everything = Document::parse_as(&everything.to_string(), Some(dialect)).ok();
-    let everything = everything.map(|document| NamedDocument { name: String::new(), document });
-    let denying = PreparedPolicies::new(&PolicySet::for_identity(attached.into_iter().chain(everything).collect()));
+    let before = with(None);
+    let after = with(Some(document.clone()));
+    // Only what is denied is not granted here.
+    let open = with(Document::parse_as(&everything.to_string(), Some(dialect)).ok());
     let mut beyond = Beyond::default();
     let mut kept = Vec::new();
     for (mut written, statement) in statements.into_iter().zip(&document.statements) {
-        let is_deny = statement.effect == Effect::Deny;
-        let policies = if is_deny { &denying } else { &granting };
-        let is_lacking = |action: &str| match (is_deny, verdict(policies, action, statement, catalogue)) {
-            (false, Verdict::Granted) | (true, Verdict::Denied) => false,
-            (false, Verdict::Denied) => {
-                beyond.denied.insert(action.to_owned());
-                false
+        let mut lacking = Vec::new();
+        for action in statement.action.patterns.iter().map(ToString::to_string) {
+            let ask = |policies: &PreparedPolicies| assess(policies, &action, statement, &environment, catalogue);
+            if statement.effect == Effect::Deny {
+                lacking.extend((ask(&open).verdict != Verdict::Denied).then_some(action));
+                continue;
             }
-            _ => true,
-        };
-        let actions: Vec<String> = statement.action.patterns.iter().map(ToString::to_string).collect();
-        let mut is_lacking = is_lacking;
-        let lacking: Vec<String> = actions.into_iter().filter(|action| is_lacking(action)).collect();
+            let (held, reached) = (ask(&before), ask(&after));
+            if reached.verdict != Verdict::Granted {
+                beyond.denied.insert(action.clone());
+            }
+            let is_changed = held.verdict != reached.verdict
+                || held.not_granted != reached.not_granted
+                || held.limits != reached.limits;
+            lacking.extend((held.verdict != Verdict::Granted && is_changed).then_some(action));
+        }
         if let Some(action) = written.get_mut("Action").filter(|_| !lacking.is_empty()) {
             *action = json!(lacking);
             beyond.lacking.extend(lacking);
@@ -63,15 +70,21 @@ pub(crate) fn beyond(wanted: &str, attached: Vec<NamedDocument>, dialect: &'stat
     beyond
 }
 
-/// Verdict of policies on an action in the scope of a statement.
-fn verdict(policies: &PreparedPolicies, action: &str, statement: &Statement, catalogue: &Catalogue) -> Verdict {
+/// Answer of policies on an action in the scope of a statement.
+fn assess(
+    policies: &PreparedPolicies,
+    action: &str,
+    statement: &Statement,
+    environment: &Environment,
+    catalogue: &Catalogue,
+) -> Assessment {
     let patterns = statement.resource.iter().flat_map(|resource| &resource.patterns);
     let resources: Vec<String> = patterns.map(ToString::to_string).collect();
     let is_everywhere = statement.conditions.is_empty() && resources.iter().any(|pattern| pattern == "*");
     let resources = if is_everywhere { Vec::new() } else { resources };
     let conditions: Vec<Vec<Condition>> = resources.iter().map(|_| statement.conditions.clone()).collect();
     let question = Question { action, resources: &resources, conditions: &conditions, except: None };
-    policies.assess(question, &Environment::default(), catalogue).verdict
+    policies.assess(question, environment, catalogue)
 }
 
 #[cfg(test)]
@@ -85,7 +98,7 @@ mod tests {
     }
 
     fn of(wanted: &str, attached: &[&str]) -> Beyond {
-        beyond(wanted, attached.iter().map(|text| named(text, &IAM)).collect(), &IAM)
+        beyond(wanted, &attached.iter().map(|text| named(text, &IAM)).collect::<Vec<_>>(), &IAM, "aws")
     }
 
     fn limits() -> FixLimits {
@@ -106,7 +119,7 @@ mod tests {
             assert_eq!(of(&policy, &[&scan_policy(), &policy]), Beyond::default());
         }
         let ram = ReadsAlibaba { audit_trail: true, ..ReadsAlibaba::default() }.policy();
-        assert_eq!(beyond(&ram, vec![named(&ram, &RAM)], &RAM), Beyond::default());
+        assert_eq!(beyond(&ram, &[named(&ram, &RAM)], &RAM, ""), Beyond::default());
     }
 
     #[test]
@@ -149,5 +162,21 @@ mod tests {
         let found = of(&scan_policy(), &[&scan_policy(), deny]);
         assert_eq!(found.policy, None);
         assert_eq!(found.denied.into_iter().collect::<Vec<_>>(), ["ec2:DescribeSubnets"]);
+        // Under a condition, and on some resources: what is granted is not printed, what is not granted is.
+        let deny = r#"{"Statement":{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"BoolIfExists":{"aws:MultiFactorAuthPresent":"false"}}}}"#;
+        let found = of(&scan_policy(), &[&scan_policy(), deny]);
+        assert_eq!(found.policy, None);
+        assert!(found.denied.contains("ec2:DescribeSubnets"), "{found:?}");
+        let older = scan_policy().replace("ec2:DescribeVpcs\"", "ec2:DescribeVpcAttribute\"");
+        let found = of(&scan_policy(), &[&older, deny]);
+        assert_eq!(found.lacking.into_iter().collect::<Vec<_>>(), ["ec2:DescribeVpcs"]);
+        let deny =
+            r#"{"Statement":{"Effect":"Deny","Action":"iam:GetRole","Resource":"arn:aws:iam::111122223333:role/x"}}"#;
+        let found = of(&scan_policy(), &[&scan_policy(), deny]);
+        assert_eq!((found.policy, found.denied.len()), (None, 1));
+        // In the one partition, all roles.
+        let roles = scan_policy().replace("\"iam:GetRole\",", "");
+        let own = r#"{"Statement":{"Effect":"Allow","Action":"iam:GetRole","Resource":"arn:aws:iam::*:role/*"}}"#;
+        assert_eq!(of(&scan_policy(), &[&roles, own]), Beyond::default());
     }
 }

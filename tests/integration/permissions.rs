@@ -254,4 +254,9 @@ fn an_attached_policy_is_completed() {
         assert_eq!((code, printed.as_str()), (Some(2), ""), "{refused}");
         assert!(refused.starts_with("error: the policy `"), "{refused}");
     }
+    let trust =
+        r#"{"Statement":{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}}"#;
+    std::fs::write(&attached, trust).unwrap();
+    let (code, _, refused) = run(&["permissions"]);
+    assert!(code == Some(2) && refused.contains("statement 1 names a principal"), "{refused}");
 }

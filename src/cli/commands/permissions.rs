@@ -61,10 +61,13 @@ fn beyond_attached(
     }
     let read = |path| input::policy_document(path, "policy", dialect);
     let attached = args.since.iter().map(|path| read(path)).collect::<Result<Vec<NamedDocument>, _>>()?;
-    let beyond = permissions::beyond(&rights.policy, attached, dialect);
+    attached.iter().try_for_each(check_identity_policy)?;
+    let partition = if args.provider == ProviderName::Aws { args.partition.as_str() } else { "" };
+    let beyond = permissions::beyond(&rights.policy, &attached, dialect, partition);
     if !beyond.denied.is_empty() {
         let denied: Vec<&str> = beyond.denied.iter().map(String::as_str).collect();
-        note(&format!("the policies deny {}, which no further statement can allow", text::list(&denied, 8)));
+        let denied = text::list(&denied, 8);
+        note(&format!("the policies deny {denied}, at least in part: no further statement can allow that"));
     }
     let Some(policy) = beyond.policy else {
         if beyond.denied.is_empty() {
@@ -75,6 +78,17 @@ fn beyond_attached(
     let lacking: BTreeSet<String> = beyond.lacking;
     rights.listed.retain(|permission| lacking.contains(permission.action));
     Ok(Some(Rights { policy, ..rights }))
+}
+
+/// Refuses a policy that grants an identity nothing, such as a trust policy.
+fn check_identity_policy(policy: &NamedDocument) -> Result<(), Failure> {
+    let wrong = policy.document.statements.iter().find(|one| one.principal.is_some() || one.resource.is_none());
+    let Some(statement) = wrong else { return Ok(()) };
+    let has = if statement.principal.is_some() { "names a principal" } else { "has no resource" };
+    let number = statement.index + 1;
+    Err(Failure::usage(format!("the policy `{}` cannot be attached to a role or a user", policy.name))
+        .cause(format!("statement {number} {has}"))
+        .help("name the policies of the role that tagaudit runs as, not its trust policy"))
 }
 
 /// Refuses options without a meaning in Alibaba Cloud.
