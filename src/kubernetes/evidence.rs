@@ -172,8 +172,7 @@ impl Evidence {
     pub fn known_time(&self) -> Option<Timestamp> {
         let nodes = self.nodes.iter().flatten().filter_map(|node| node.seen_at);
         let workloads = self.workloads.iter().filter_map(|workload| workload.created_at);
-        let events = self.events.iter().filter_map(Event::last_seen);
-        nodes.chain(workloads).chain(events).max().max(self.seen_at)
+        nodes.chain(workloads).max().max(self.seen_at)
     }
 
     /// True if a pod is so new that a node may still take it.

@@ -212,8 +212,7 @@ impl<'f> Reading<'f> {
                 Ok(())
             }
             Recognised::Event => {
-                let read = serde_json::from_str(item);
-                self.event(read.map_err(|error| self.object(&kind, text::without_position(&error), &pointer))?);
+                self.event(item);
                 Ok(())
             }
             found => {
@@ -361,10 +360,12 @@ impl<'f> Reading<'f> {
         self.is_known = true;
     }
 
-    /// Keeps an event if it warns of what rules check: there may be many thousand of them.
-    fn event(&mut self, event: Event) {
+    /// Keeps an event, in JSON, if it warns of what rules check: there may be many thousand of them. One that cannot be read
+    /// explains nothing, and is not worth the rest of the file.
+    fn event(&mut self, text: &str) {
         self.is_known = true;
-        self.evidence.events.extend(Some(event).filter(Event::is_about_pods));
+        let event: Option<Event> = serde_json::from_str(text).ok();
+        self.evidence.events.extend(event.filter(Event::is_about_pods));
     }
 
     fn add(
@@ -395,9 +396,7 @@ impl<'f> Reading<'f> {
                 self.evidence.nodes.get_or_insert_default().push(raw.into());
             }
             Recognised::Event => {
-                let read = serde_json::from_str(&node.to_string());
-                let event = read.map_err(|error| wrong(text::without_position(&error)))?;
-                self.event(event);
+                self.event(&node.to_string());
             }
             Recognised::Service => {
                 self.note_rejected(wrong_in_service(object), &node, name);

@@ -121,6 +121,11 @@ pub struct WorkloadStatus {
     pub unschedulable: Option<String>,
     /// Conditions of a workload that last: its deadline has passed, or no pod can be created.
     pub stuck: Vec<String>,
+    /// Pods that exist, of a workload.
+    pub existing: i64,
+    /// True for a pod none of whose containers has started yet.
+    /// Source: kubernetes/kubernetes `pkg/kubelet/kubelet_pods.go#convertToAPIContainerStatuses`.
+    pub is_unstarted: bool,
 }
 
 /// A role that a container assumes by a token which its pod mounts.
@@ -409,17 +414,22 @@ fn status(kind: WorkloadKind, object: Object<'_>) -> Option<WorkloadStatus> {
                 Some(_) => asked,
                 None => Some(asked).filter(|_| is_reported)?,
             };
-            let ready = number("readyReplicas").unwrap_or(0);
-            Some(WorkloadStatus { ready, desired, stuck: stuck(status), ..WorkloadStatus::default() })
+            let (ready, existing) = (number("readyReplicas").unwrap_or(0), number("replicas").unwrap_or(0));
+            Some(WorkloadStatus { ready, desired, existing, stuck: stuck(status), ..WorkloadStatus::default() })
         }
         WorkloadKind::DaemonSet => {
             let desired = number("desiredNumberScheduled")?;
-            Some(WorkloadStatus { ready: number("numberReady").unwrap_or(0), desired, ..WorkloadStatus::default() })
+            let number = |key: &str| number(key).unwrap_or(0);
+            let (ready, existing) = (number("numberReady"), number("currentNumberScheduled"));
+            Some(WorkloadStatus { ready, desired, existing, ..WorkloadStatus::default() })
         }
         WorkloadKind::Pod => {
             let containers =
                 ["initContainerStatuses", "containerStatuses"].into_iter().flat_map(|key| status.items(&[key]));
-            let waiting = containers.filter_map(|one| one.text(&["state", "waiting", "reason"]).map(str::to_owned));
+            let waiting = |one: Object<'_>| one.text(&["state", "waiting", "reason"]).map(str::to_owned);
+            let reasons: Vec<Option<String>> = containers.map(waiting).collect();
+            let is_unstarted =
+                |state: &Option<String>| matches!(state.as_deref(), Some("ContainerCreating" | "PodInitializing"));
             // A Pod with scheduling gates is not tried yet.
             let refused = status.items(&["conditions"]).find(|one| {
                 one.text(&["type"]) == Some("PodScheduled")
@@ -428,7 +438,8 @@ fn status(kind: WorkloadKind, object: Object<'_>) -> Option<WorkloadStatus> {
             });
             let unschedulable = refused.map(|one| one.text(&["message"]).or(one.text(&["reason"])).unwrap_or_default());
             Some(WorkloadStatus {
-                waiting: waiting.collect(),
+                is_unstarted: !reasons.is_empty() && reasons.iter().all(is_unstarted),
+                waiting: reasons.into_iter().flatten().collect(),
                 unschedulable: unschedulable.map(str::to_owned),
                 ..WorkloadStatus::default()
             })

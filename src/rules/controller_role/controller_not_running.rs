@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::aws::companions::companions;
 use crate::inventory::Provider;
@@ -13,12 +13,13 @@ pub(super) const RULE: Rule = Rule {
     title: "no Pod of a controller runs",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "A Deployment or DaemonSet of a controller (cloud controller, Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI) wants Pods, none is ready, and a Pod or an event states why: its image cannot be pulled, its container fails again and again or cannot be created, no node takes it, its volumes cannot be mounted, its network cannot be set up, or no Pod can be created. Events count if they were repeated within the last 20 minutes, about Pods older than five minutes.",
+    condition: "A Deployment or DaemonSet of a controller (cloud controller, Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI) wants Pods, none is ready, and a Pod or an event states why: its image cannot be pulled, its container fails again and again or cannot be created, no node takes it, its volumes cannot be mounted, its network cannot be set up, or no Pod can be created. Events count about Pods older than five minutes of which no container has started, and about a workload without Pods, if they were repeated within the last 20 minutes.",
     impact: "nothing does the work of the controller: its load balancers, volumes, nodes or addresses of Pods are not created, changed or removed, and without the cloud controller new Nodes keep the taint `uninitialized`",
     fix: "Remove the cause that the Pod states.",
     sources: &[
         "Kubernetes documentation, Debug Pods",
         "kubernetes/kubernetes pkg/kubelet/events/event.go",
+        "kubernetes/kubernetes pkg/kubelet/kubelet.go#SyncPod",
         "kubernetes/kubernetes pkg/controller/controller_utils.go#FailedCreatePodReason",
     ],
     example: "DaemonSet kube-system/cloud-controller-manager (cloud controller 2.14.0) has 0 of 3 Pods ready: CrashLoopBackOff",
@@ -115,30 +116,53 @@ const REPEATED_WITHIN: SignedDuration = SignedDuration::from_mins(20);
 /// Longest message of an event that is shown, in characters.
 const SHOWN: usize = 240;
 
-/// The newest event of each reason about the Pods of a controller, or about what should create them if there are none.
+/// Time that a Pod has to start.
+const GRACE: SignedDuration = SignedDuration::from_mins(5);
+
+/// The newest event of each reason about the Pods of a controller, or about what should create them if there are none. Volumes
+/// and the network of a Pod are there before its first container starts.
 fn of_events(workload: &Workload, pods: &[&Workload], evidence: &Evidence) -> BTreeSet<String> {
-    let Some(now) = evidence.known_time() else { return BTreeSet::new() };
-    let lasts = |event: &&Event| {
+    let is_unstarted = |pod: &&&Workload| pod.status.as_ref().is_some_and(|status| status.is_unstarted);
+    let unstarted: BTreeMap<&str, &Workload> =
+        pods.iter().filter(is_unstarted).map(|pod| (pod.name.as_str(), *pod)).collect();
+    let has_pods = !pods.is_empty() || workload.status.as_ref().is_none_or(|status| status.existing > 0);
+    // The Pod that an event is about, if it is about one.
+    let subject = |event: &Event| -> Option<Option<&Workload>> {
         let about = &event.involved_object;
-        let is_of_pods = match (about.kind.as_str(), event.reason.as_str()) {
-            ("Pod", "FailedAttachVolume" | "FailedCreatePodSandBox" | "FailedMount") => {
-                pods.iter().any(|pod| pod.name == about.name && !evidence.is_recent(pod))
-            }
-            (kind, "FailedCreate") => pods.is_empty() && is_creator(kind, &about.name, workload),
-            _ => false,
-        };
-        let age = event.last_seen().map(|seen| now.duration_since(seen));
-        is_of_pods && about.namespace == workload.namespace && age.is_some_and(|age| age < REPEATED_WITHIN)
-    };
-    let mut newest: BTreeMap<&str, &Event> = BTreeMap::new();
-    for event in evidence.events.iter().filter(lasts) {
-        let known = newest.entry(&event.reason).or_insert(event);
-        if (known.last_seen(), &known.message) < (event.last_seen(), &event.message) {
-            *known = event;
+        if about.namespace != workload.namespace {
+            return None;
         }
+        match (about.kind.as_str(), event.reason.as_str()) {
+            ("Pod", "FailedAttachVolume" | "FailedCreatePodSandBox" | "FailedMount") => {
+                let pod = *unstarted.get(about.name.as_str())?;
+                // A Pod of a StatefulSet has the name of its predecessor.
+                let is_same = pod.uid.is_empty() || about.uid.is_empty() || pod.uid == about.uid;
+                is_same.then_some(Some(pod))
+            }
+            (kind, "FailedCreate") => (!has_pods && is_creator(kind, &about.name, workload)).then_some(None),
+            _ => None,
+        }
+    };
+    let found = evidence.events.iter().filter_map(|event| {
+        let pod = subject(event)?;
+        Some((event.last_seen()?, event, pod))
+    });
+    let found: Vec<(Timestamp, &Event, Option<&Workload>)> = found.collect();
+    // Events of other objects may have any time.
+    let now = evidence.known_time().max(found.iter().map(|(seen, ..)| *seen).max());
+    let age = |at: Timestamp| now.map(|now| now.duration_since(at));
+    let mut newest: BTreeMap<&str, (Timestamp, &str)> = BTreeMap::new();
+    for (seen, event, pod) in found {
+        let is_new = pod.and_then(|pod| age(pod.created_at?)).is_some_and(|age| age < GRACE);
+        if is_new || age(seen).is_none_or(|age| age >= REPEATED_WITHIN) {
+            continue;
+        }
+        let one = (seen, event.message.as_str());
+        let known = newest.entry(&event.reason).or_insert(one);
+        *known = (*known).max(one);
     }
-    let shown = |event: &Event| event.message.chars().take(SHOWN).collect::<String>();
-    newest.into_iter().map(|(reason, event)| format!("{reason}: {}", shown(event))).collect()
+    let shown = |message: &str| message.chars().take(SHOWN).collect::<String>();
+    newest.into_iter().map(|(reason, (_, message))| format!("{reason}: {}", shown(message))).collect()
 }
 
 /// True for the workload, and for a `ReplicaSet` of it.
@@ -280,22 +304,46 @@ status:
             of_pod("Unhealthy"),
             event("Pod", "ebs-csi-controller-0a-x2", "FailedMount", "2026-11-01T12:00:00Z"),
             event("ReplicaSet", "ebs-csi-controller-0a", "FailedCreate", "2026-11-01T12:00:00Z"),
-            format!("{}{}", event("Pod", "x", "FailedMount", "2026-11-01T12:30:00Z"), of_pod("FailedMount")),
+            format!(
+                "---\napiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: a, namespace: kube-system}}\nspec: {{renewTime: '2026-11-01T12:30:00Z'}}\n{}",
+                of_pod("FailedMount")
+            ),
         ] {
             assert_eq!(fires(&format!("{waits}{other}")), [""; 0], "{other}");
         }
+        // What was true before a container started, and an object of the same name.
+        let started = waits.replace(
+            "      waiting:\n        reason: ContainerCreating",
+            "      running: {startedAt: '2026-11-01T12:05:00Z'}",
+        );
+        assert_ne!(started, waits);
+        assert_eq!(fires(&format!("{started}{}", of_pod("FailedMount"))), [""; 0]);
+        let before = of_pod("FailedMount")
+            .replace("namespace: kube-system, name: ebs", "uid: z, namespace: kube-system, name: ebs");
+        assert_eq!(fires(&format!("{waits}{before}")), [""; 0]);
+        // One that cannot be read, and one of another time, hide no other.
+        let others = format!(
+            "{}{}",
+            event("Node", "x", "Y", "2099-01-01T00:00:00Z"),
+            of_pod("x").replace("secret tls not found", "null")
+        );
+        assert_eq!(fires(&format!("{waits}{others}{}", of_pod("FailedMount"))).len(), 1);
         // A Pod that has just been created.
+        let lease = "---\napiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: a, namespace: kube-system}\nspec: {renewTime: '2026-11-01T12:00:00Z'}\n";
         let new = waits.replace("2026-11-01T10:00:00Z", "2026-11-01T11:58:00Z");
-        assert_eq!(fires(&format!("{new}{}", of_pod("FailedMount"))), [""; 0]);
+        assert_eq!(fires(&format!("{new}{lease}{}", of_pod("FailedMount"))), [""; 0]);
         // Without a Pod.
         let (deployment, _) = DEFECT.split_once("---").unwrap();
+        let none = "  conditions: [{type: Available, status: 'False'}]\n  unavailableReplicas: 2";
+        let of_others = deployment;
+        let deployment = &deployment.replace("  replicas: 2\n  unavailableReplicas: 2", none);
         let of_set = event("ReplicaSet", "ebs-csi-controller-0a", "FailedCreate", "2026-11-01T12:00:00Z");
         assert_eq!(fires(&format!("{deployment}{of_set}")).len(), 1);
+        assert_eq!(fires(&format!("{of_others}{of_set}")), [""; 0], "its status counts Pods that were not given");
         let of_other = event("ReplicaSet", "ebs-csi-controller-other-0a", "FailedCreate", "2026-11-01T12:00:00Z");
         assert_eq!(fires(&format!("{deployment}{of_other}")), [""; 0]);
         let daemon = deployment.replace("kind: Deployment", "kind: DaemonSet");
-        let daemon =
-            daemon.replace("  replicas: 2\n  unavailableReplicas: 2", "  desiredNumberScheduled: 2\n  numberReady: 0");
+        let daemon = daemon.replace(none, "  desiredNumberScheduled: 2\n  numberReady: 0");
         let daemon = daemon.replace("aws-ebs-csi-driver:v1.58.0", "cloud-controller-manager:v1.33.0");
         let of_daemon = event("DaemonSet", "ebs-csi-controller", "FailedCreate", "2026-11-01T12:00:00Z");
         assert_eq!(fires(&format!("{daemon}{of_daemon}")).len(), 1);
