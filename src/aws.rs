@@ -11,6 +11,7 @@ pub(crate) mod companion_repair;
 pub(crate) mod companion_requests;
 pub(crate) mod companions;
 pub(crate) mod controller_tags;
+pub(crate) mod ec2_trust;
 pub(crate) mod fleet;
 pub(crate) mod grant;
 pub(crate) mod ingresses;

@@ -5,6 +5,7 @@ use crate::aws::autoscaler::{autoscalers, groups, works_here};
 use crate::aws::companion_audit::CompanionAudit;
 use crate::aws::companion_repair::{Repair, Surroundings};
 use crate::aws::companions::{CompanionRole, CompanionRun, companions_on_nodes, is_isolated};
+use crate::aws::ec2_trust::trusts_ec2;
 use crate::aws::grant::is_protected;
 use crate::aws::node_rights::{NodeRights, has_node_roles, node_rights};
 use crate::aws::trusted_companions::{TrustedAudit, TrustedRole};
@@ -13,7 +14,7 @@ use crate::controller::ControllerVersion;
 use crate::controller::companion::CompanionRow;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::Object;
-use crate::policy::{EscalationPath, Impact};
+use crate::policy::{Document, EscalationPath, Impact};
 use crate::resource::ResourceKind;
 use crate::text;
 
@@ -222,12 +223,19 @@ fn grant_fix(
     let by_hand = format!(
         "add the statements of baseline `{0}`: `tagaudit baseline show {0} --cluster-id {1}`",
         release.baseline,
-        text::shell_quote(cluster_id)
+        text::shell_quote(run.cluster_name().unwrap_or(cluster_id))
     );
     let profiles = &one.account.instance_profiles;
     if profiles.iter().any(|profile| profile.roles.contains(&one.role.name)) {
         return Fix::none(format!(
             "{by_hand}; the role is also that of an instance profile, so give the controller a separate role"
+        ));
+    }
+    // Profiles that no instance of today has were not read.
+    let trust = one.role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok());
+    if trust.is_none_or(|trust| trusts_ec2(&trust, &one.account.partition)) {
+        return Fix::none(format!(
+            "{by_hand}; EC2 may assume the role too, so instances can have it: give the controller a separate role"
         ));
     }
     if is_protected(&one.role.path) {
@@ -260,6 +268,12 @@ fn grant_fix(
 #[cfg(test)]
 mod tests {
     use crate::testing::aws;
+
+    /// Lets ServiceAccounts alone assume a role.
+    pub(super) fn assume_by_web_identity(c: &mut aws::Cluster, role: &str) {
+        let trust = r#"{"Statement":{"Effect":"Allow","Action":"sts:AssumeRoleWithWebIdentity","Principal":{"Federated":"arn:aws:iam::111122223333:oidc-provider/oidc.example.com"}}}"#;
+        c.role(role).trust_policy = Some(trust.to_owned());
+    }
 
     /// Lets a ServiceAccount (`NAMESPACE:NAME`) assume a role, which has no tags.
     pub(super) fn trust_service_account(c: &mut aws::Cluster, role: &str, service_account: &str) {

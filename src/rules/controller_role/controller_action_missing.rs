@@ -90,7 +90,14 @@ fn violation(context: &Context<'_>, one: &CompanionRole<'_>, audited: &Companion
     } else {
         let actions = audited.lacking.iter().filter(|(_, assessment)| assessment.verdict != Verdict::Denied);
         let actions: Vec<&str> = actions.map(|(action, _)| *action).collect();
-        grant_fix(context, one, run.version, &actions)
+        let fix = grant_fix(context, one, run.version, &actions);
+        if actions.len() == names.len() {
+            fix
+        } else {
+            let summary =
+                format!("{}; change the Deny, the boundary or the control policy for the others", fix.summary);
+            Fix { summary, ..fix }
+        }
     };
     Violation::new(Severity::Error, role_reference(one.role), message, fix).at(&run.workload.place).about(names)
 }
@@ -99,6 +106,7 @@ fn violation(context: &Context<'_>, one: &CompanionRole<'_>, audited: &Companion
 mod tests {
     use super::RULE;
     use crate::aws::grant::own_grants;
+    use crate::rules::controller_role::tests::assume_by_web_identity;
     use crate::testing::aws;
     use crate::testing::controllers::controller_with_role;
 
@@ -150,6 +158,7 @@ mod tests {
         let fix = aws::only_fix(&RULE, |c| {
             c.manifests = manifests;
             c.add_role("lbc", policy);
+            assume_by_web_identity(c, "lbc");
             if is_of_nodes {
                 c.account().instance_profiles[0].roles = vec!["lbc".to_owned()];
             }
@@ -204,6 +213,7 @@ mod tests {
         let fix = aws::only_fix(&RULE, |c| {
             c.manifests = manifests;
             c.add_role("karpenter", r#"{"Statement":{"Effect":"Allow","NotAction":["iam:PassRole","ec2:DeleteLaunchTemplate"],"Resource":"*"}}"#);
+            assume_by_web_identity(c, "karpenter");
         });
         let grants = own_grants(fix.changes[0].new.as_ref().unwrap().document().unwrap()).unwrap();
         assert!(grants.iter().all(|grant| grant.action() == "ec2:DeleteLaunchTemplate"), "{grants:?}");
@@ -214,14 +224,20 @@ mod tests {
             fix.summary
         );
         // Under another name of the cluster, the published conditions would be others.
+        let policy = r#"{"Statement":{"Effect":"Allow","NotAction":["ec2:DeleteLaunchTemplate"],"Resource":"*"}}"#;
         let fix = aws::only_fix(&RULE, |c| {
             c.manifests = manifests.replace("value: c-m-4x8z2k9q", "value: eks-prod").leak();
-            c.add_role(
-                "karpenter",
-                r#"{"Statement":{"Effect":"Allow","NotAction":["ec2:DeleteLaunchTemplate"],"Resource":"*"}}"#,
-            );
+            c.add_role("karpenter", policy);
+            assume_by_web_identity(c, "karpenter");
         });
         assert!(fix.changes.is_empty(), "{fix:?}");
+        assert!(fix.summary.ends_with(" --cluster-id eks-prod`"), "{}", fix.summary);
+        // No instance has the role today, but EC2 may assume it.
+        let fix = aws::only_fix(&RULE, |c| {
+            c.manifests = manifests;
+            c.add_role("karpenter", policy);
+        });
+        assert!(fix.changes.is_empty() && fix.summary.contains("EC2 may assume the role too"), "{fix:?}");
     }
 
     #[test]

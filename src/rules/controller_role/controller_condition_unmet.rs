@@ -101,6 +101,7 @@ mod tests {
     use crate::aws::InlinePolicy;
     use crate::aws::grant::{document_of, own_grants};
     use crate::finding::{Applicability, Severity};
+    use crate::rules::controller_role::tests::assume_by_web_identity;
     use crate::testing::aws;
     use crate::testing::controllers::controller_with_role;
 
@@ -281,7 +282,10 @@ spec:
     #[test]
     fn the_published_statements_are_added() {
         let with_policy = |from: &str, to: &str| {
-            let fix = aws::only_fix(&RULE, |c| lbc(c, from, to));
+            let fix = aws::only_fix(&RULE, |c| {
+                lbc(c, from, to);
+                assume_by_web_identity(c, "lbc");
+            });
             let grants = own_grants(fix.changes[0].new.as_ref().unwrap().document().unwrap()).unwrap();
             (fix.applicability, fix.summary, grants)
         };
