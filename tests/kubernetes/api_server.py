@@ -15,6 +15,7 @@ RESOURCES = {
         ("persistentvolumes", "PersistentVolume", False),
         ("configmaps", "ConfigMap", True),
         ("serviceaccounts", "ServiceAccount", True),
+        ("events", "Event", True),
     ],
     "apps": [("daemonsets", "DaemonSet", True), ("deployments", "Deployment", True), ("statefulsets", "StatefulSet", True)],
     "storage.k8s.io": [
@@ -100,6 +101,9 @@ class Handler(BaseHTTPRequestHandler):
             and item["apiVersion"] == version(group)
             and (namespace is None or item["metadata"].get("namespace") == namespace)
         ]
+        for selector in query.get("fieldSelector", []):
+            key, _, value = selector.partition("=")
+            mine = [item for item in mine if item.get(key) == value]
         if len(rest) > 1:
             named = [item for item in mine if item["metadata"]["name"] == rest[1]]
             return self.send(200, named[0]) if named else self.refuse(404, "NotFound", f'"{rest[1]}" not found')
