@@ -118,7 +118,7 @@ fn a_profile_brings_its_region() {
     for (arguments, environment, region) in cases {
         let mut command = command();
         command
-            .args(["clusters", "--provider", "alibaba", "-v", "--timeout", "5", "--endpoint-url", "http://127.0.0.1:9"])
+            .args(["clusters", "--provider", "alibaba", "-v", "--timeout", "1", "--endpoint-url", "http://127.0.0.1:9"])
             .args(arguments)
             .env("HOME", home.path())
             .env("ALIBABA_CLOUD_ECS_METADATA_DISABLED", "true")

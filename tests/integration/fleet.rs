@@ -273,7 +273,7 @@ mod live {
         {
             let targets =
                 write(folder.path(), "targets.json", &json!([{"account": ACCOUNT, "kube-context": contexts}]));
-            let (code, set, error) = scan(&mock, &config, &["--targets", &targets]);
+            let (code, set, error) = scan(&mock, &config, &["--targets", &targets, "--timeout", "15"]);
             assert_eq!(code, Some(if of_bravo == "passed" { 0 } else { 3 }), "{error}");
             assert_eq!(outcome(&report(&set, "alpha"), "node-name-mismatch"), "passed");
             assert_eq!(outcome(&report(&set, "bravo"), "node-name-mismatch"), of_bravo);
@@ -283,7 +283,7 @@ mod live {
         // With one cluster it is known whose evidence is missing.
         let target = json!([{"account": ACCOUNT, "cluster-ids": ["bravo"], "kube-context": "dead"}]);
         let targets = write(folder.path(), "targets.json", &target);
-        let (code, set, _) = scan(&mock, &config, &["--targets", &targets]);
+        let (code, set, _) = scan(&mock, &config, &["--targets", &targets, "--timeout", "15"]);
         assert_eq!(code, Some(3));
         assert_eq!(outcome(&report(&set, "bravo"), "node-name-mismatch"), "not_audited");
         assert_eq!(outcome(&report(&set, "bravo"), "sg-multiple-tagged-on-instance"), "passed");
