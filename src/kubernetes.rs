@@ -22,6 +22,7 @@ mod recording;
 mod rights;
 mod service;
 mod source;
+pub(crate) mod terway_config;
 mod values;
 mod web_identity;
 mod whole_number;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use crate::baseline::{Release, Variant, published_for};
 use crate::controller::alibaba_companion::{
     AlibabaCompanion, CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE, EXTERNAL_DNS_PRIVATE, EXTERNAL_DNS_PUBLIC,
-    EXTERNAL_DNS_PUBLISHED, NeededAction, image_parts,
+    EXTERNAL_DNS_PUBLISHED, NeededAction, TERWAY, image_parts,
 };
 use crate::controller::{ControllerVersion, is_in_span, label};
-use crate::kubernetes::{Container, DocumentKind, Evidence, RRSA_ANNOTATION, Workload, WorkloadKind};
+use crate::kubernetes::{Container, DocumentKind, Evidence, RRSA_ANNOTATION, Workload, WorkloadKind, terway_config};
 use crate::policy::{Catalogue, Environment, PreparedPolicies, Question, RAM, Verdict};
 use crate::role_audit::RoleAuditOptions;
 
@@ -158,8 +158,11 @@ impl<'e> CompanionRun<'e> {
             AlibabaCompanion::CsiController => self.drives("disk"),
             AlibabaCompanion::CsiNode => self.drives("disk") && !self.may_attach_elsewhere(evidence),
             AlibabaCompanion::ClusterAutoscaler | AlibabaCompanion::ExternalDns => true,
-            // Its configuration is a ConfigMap that a recording does not have.
-            AlibabaCompanion::Terway => false,
+            AlibabaCompanion::Terway => {
+                let is_agent = self.workload.kind == WorkloadKind::DaemonSet;
+                let allocates = self.argument("daemon-mode") == Some("ENIMultiIP");
+                is_agent && allocates && terway_config::allocates_as_its_node(evidence, &self.workload.namespace)
+            }
         }
     }
 
@@ -276,7 +279,7 @@ impl<'e> CompanionRun<'e> {
                 EXTERNAL_DNS_PRIVATE
             }
             AlibabaCompanion::ExternalDns => EXTERNAL_DNS_PUBLIC,
-            AlibabaCompanion::Terway => &[],
+            AlibabaCompanion::Terway => TERWAY,
         };
         let is_made = |one: &&NeededAction| is_in_span(self.version, one.since, one.until);
         let scales_down = self.argument("scale-down-enabled") != Some("false");

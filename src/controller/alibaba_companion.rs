@@ -134,6 +134,20 @@ pub(crate) const EXTERNAL_DNS_PUBLISHED: &[&str] = &[
     "pvtz:UpdateZoneRecord",
 ];
 
+/// Actions with which terway on a node creates network interfaces and assigns addresses, where no control plane of it does.
+/// Source: AliyunContainerService/terway, v1.1.0 to v1.17.5: `pkg/factory/aliyun/aliyun.go`, before v1.7.0
+/// `pkg/aliyun/ecs.go`; `docs/ecs.md`. It reads types of instances by `ecs:DescribeInstanceTypes` unless its Node has them.
+pub(crate) const TERWAY: &[NeededAction] = &[
+    always("ecs:AssignPrivateIpAddresses"),
+    always("ecs:AttachNetworkInterface"),
+    always("ecs:CreateNetworkInterface"),
+    always("ecs:DeleteNetworkInterface"),
+    always("ecs:DescribeNetworkInterfaces"),
+    always("ecs:DetachNetworkInterface"),
+    always("ecs:UnassignPrivateIpAddresses"),
+    since("vpc:DescribeVSwitches", ControllerVersion::new(1, 1, 0)),
+];
+
 /// Images of these controllers: last part of the name.
 pub(crate) const IMAGES: [&str; 6] =
     ["autoscaler", "cluster-autoscaler", "csi-plugin", "external-dns", "terway", "terway-controlplane"];
@@ -168,7 +182,7 @@ mod tests {
     #[test]
     fn actions_exist() {
         let catalogue = Catalogue::for_dialect(&RAM);
-        let tables = [CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE, EXTERNAL_DNS_PUBLIC, EXTERNAL_DNS_PRIVATE];
+        let tables = [CLUSTER_AUTOSCALER, CSI_CONTROLLER, CSI_NODE, EXTERNAL_DNS_PUBLIC, EXTERNAL_DNS_PRIVATE, TERWAY];
         for needed in tables.iter().copied().flatten() {
             assert!(catalogue.action(&needed.action.to_lowercase()).is_some(), "{}", needed.action);
         }

@@ -269,7 +269,7 @@ pub(crate) fn images() -> impl Iterator<Item = &'static str> {
 }
 
 /// Arguments of the controllers that rules check. A recording has their values, which are not secret.
-pub(crate) const CHECKED_ARGUMENTS: [&str; 51] = [
+pub(crate) const CHECKED_ARGUMENTS: [&str; 52] = [
     "alibaba-cloud-config-file",
     "alibaba-cloud-zone-type",
     "aws-assume-role",
@@ -283,6 +283,7 @@ pub(crate) const CHECKED_ARGUMENTS: [&str; 51] = [
     "cloud-provider",
     "cluster-endpoint",
     "cluster-name",
+    "daemon-mode",
     "default-load-balancer-scheme",
     "default-tags",
     "default-target-type",

@@ -14,6 +14,7 @@ use super::evidence::Evidence;
 use super::gcfg;
 use super::read::is_looked_at;
 use super::source::Source;
+use super::terway_config;
 
 use shapes::{CLUSTER_CONFIGURATION, kept, shape};
 use words::{hide_arguments, hide_words, redact_setting};
@@ -136,7 +137,8 @@ fn hide_members(map: Option<&mut Value>) {
 fn hide_data(map: &mut Value) {
     let Some(data) = map.get_mut("data").and_then(Value::as_object_mut) else { return };
     data.retain(|name, value| {
-        ["cloud-config.conf", "special.keyid", "special.keysecret", "ClusterConfiguration"].contains(&name.as_str())
+        ["cloud-config.conf", "special.keyid", "special.keysecret", "ClusterConfiguration", terway_config::ENTRY]
+            .contains(&name.as_str())
             || value.as_str().is_some_and(CloudConfig::is_one)
     });
     for (name, value) in data {
@@ -145,6 +147,7 @@ fn hide_data(map: &mut Value) {
             _ if CloudConfig::is_one(text) => hidden_cloud_config(text).into(),
             _ if is_crossed_out(text) => continue,
             "cloud-config.conf" => hidden_json(text).into(),
+            terway_config::ENTRY => hidden_terway_configuration(text).into(),
             "ClusterConfiguration" => hidden_cluster_configuration(text).into(),
             _ => HIDDEN.into(),
         };
@@ -240,6 +243,20 @@ fn hidden_json(text: &str) -> String {
     value.to_string()
 }
 
+/// Keeps of the configuration of terway its modes, and whether it has credentials.
+fn hidden_terway_configuration(text: &str) -> String {
+    let Ok(Value::Object(mut members)) = serde_json::from_str(text) else { return HIDDEN.to_owned() };
+    members.retain(|name, value| {
+        let is_empty = value.as_str().is_some_and(str::is_empty);
+        if terway_config::CREDENTIALS.contains(&name.as_str()) && !is_empty {
+            *value = HIDDEN.into();
+            return true;
+        }
+        terway_config::MODES.contains(&name.as_str()) || is_empty && terway_config::CREDENTIALS.contains(&name.as_str())
+    });
+    Value::Object(members).to_string()
+}
+
 /// Only document of a YAML text; JSON is YAML too.
 fn as_json(text: &str) -> Option<Value> {
     let source = Source::new("", text.to_owned());
@@ -332,6 +349,17 @@ mod tests {
         assert!(found.contains("external") && found.contains("v1.31.0"), "{found}");
         let broken = json!({"data": {"cloud-config.conf": "password = leak\ntoken: |\n  leak"}});
         assert!(!recorded(List::ConfigMaps, broken).to_string().contains("leak"));
+    }
+
+    #[test]
+    fn keeps_the_modes_of_terway_and_no_key() {
+        let of =
+            |text: &str| recorded(List::ConfigMaps, json!({"data": {"eni_conf": text}}))["data"]["eni_conf"].clone();
+        let text = r#"{"version": "1", "access_key": "leak", "access_secret": "", "ipam_type": "crd", "security_group": "sg-1"}"#;
+        let kept = of(text);
+        assert_eq!(kept, r#"{"access_key":"********","access_secret":"","ipam_type":"crd"}"#);
+        assert_eq!(of(kept.as_str().unwrap()), kept);
+        assert_eq!(of("access_key: leak"), HIDDEN);
     }
 
     #[test]

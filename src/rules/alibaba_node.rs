@@ -19,6 +19,7 @@ mod ali_node_without_instance;
 mod ali_pod_cidr_holds_node;
 mod ali_pod_cidr_missing;
 mod ali_pod_cidr_shared;
+mod ali_pod_cidr_without_route;
 mod ali_provider_id_invalid;
 mod ali_provider_id_missing;
 mod ali_provider_id_shared;

@@ -1097,7 +1097,7 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
         "vpc:DescribeVSwitches" => {
             let items = region.vswitches.iter().map(|one| {
                 json!({"VSwitchId": one.id, "VSwitchName": one.name, "VpcId": one.vpc_id, "ZoneId": one.zone_id,
-                    "AvailableIpAddressCount": one.free_addresses, "Tags": vpc_tags(&one.tags)})
+                    "CidrBlock": one.cidr_block, "AvailableIpAddressCount": one.free_addresses, "Tags": vpc_tags(&one.tags)})
             });
             list(items.collect(), ("VSwitches", "VSwitch"), false)
         }

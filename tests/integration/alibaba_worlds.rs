@@ -70,6 +70,7 @@ fn region(instances: Vec<Instance>) -> Region {
         name: Some("nodes-h".into()),
         vpc_id: "vpc-bp1".into(),
         zone_id: Some("cn-hangzhou-h".into()),
+        cidr_block: Some("192.168.0.0/24".into()),
         free_addresses: Some(240),
         tags: Vec::new(),
     }];

@@ -27,6 +27,9 @@ pub struct VSwitch {
     pub vpc_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone_id: Option<String>,
+    /// IPv4 range; absent in recordings of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cidr_block: Option<String>,
     /// Addresses that are left in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_addresses: Option<i64>,

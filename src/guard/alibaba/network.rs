@@ -124,8 +124,9 @@ pub(super) fn vswitch(trial: &mut Trial<'_>) {
     }
     let Some(vpc_id) = trial.vpc_of(held.as_ref().map(|one| one.vpc_id.clone())) else { return };
     let mut vswitch = held.unwrap_or_else(|| {
-        let free_addresses = trial.text(&["cidr_block"]).as_deref().and_then(free_addresses);
-        VSwitch { id: id.clone(), free_addresses, ..VSwitch::default() }
+        let cidr_block = trial.text(&["cidr_block"]);
+        let free_addresses = cidr_block.as_deref().and_then(free_addresses);
+        VSwitch { id: id.clone(), cidr_block, free_addresses, ..VSwitch::default() }
     });
     vswitch.vpc_id = vpc_id;
     rename(trial, &["vswitch_name", "name"], &mut vswitch.name);

@@ -217,6 +217,7 @@ shapes! {
         vswitch_name: Option<String>,
         vpc_id: String,
         zone_id: Option<String>,
+        cidr_block: Option<String>,
         available_ip_address_count: Option<i64>,
         tags: Option<VpcTags>,
     }

@@ -8,14 +8,16 @@ pub(super) const RULE: Rule = Rule {
     title: "the roles of the nodes lack actions that a controller calls",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
-    condition: "A controller has no credentials but those of its node, and the RAM roles of the nodes on which it may run do not grant an action that its version calls in everyday work: the cluster autoscaler, external-dns with an empty `--alibaba-cloud-config-file`, and the CSI driver for disks. For a DaemonSet one such role is enough; for a Deployment all of them must lack the action. A controller whose credentials may be in a Secret, in a file of ACK or in its configuration is not checked. Actions that are granted under conditions or on some resources are skipped.",
-    impact: "the controller is refused (`Forbidden.RAM`, `NoPermission`): disks, nodes or records are not created, changed or removed",
+    condition: "A controller has no credentials but those of its node, and the RAM roles of the nodes on which it may run do not grant an action that its version calls in everyday work: the cluster autoscaler, external-dns with an empty `--alibaba-cloud-config-file`, the CSI driver for disks, and terway in the mode `ENIMultiIP` with one `eni_conf` that has neither a key nor `ipam_type`. For a DaemonSet one such role is enough; for a Deployment all of them must lack the action. A controller whose credentials may be in a Secret, in a file of ACK or in its configuration is not checked. Actions that are granted under conditions or on some resources are skipped.",
+    impact: "the controller is refused (`Forbidden.RAM`, `NoPermission`): disks, nodes, addresses or records are not created, changed or removed",
     fix: "Put the actions into a separate custom policy and attach it to the role, or give the controller credentials that only it has.",
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/alicloud/alicloud_auto_scaling.go#setCapacityInstanceSize",
         "kubernetes-sigs/alibaba-cloud-csi-driver pkg/disk/cloud.go#attachDisk",
         "kubernetes-sigs/alibaba-cloud-csi-driver docs/ram-policies/disk/node.json",
         "kubernetes-sigs/external-dns docs/tutorials/alibabacloud.md",
+        "AliyunContainerService/terway docs/ecs.md",
+        "AliyunContainerService/terway daemon/builder.go#setupAliyunClient",
     ],
     example: "Deployment kube-system/cluster-autoscaler (cluster autoscaler 1.32.1) uses the RAM role of its node, and `k8s-worker` lacks 1 of 4 actions: ess:ScaleWithAdjustment",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
@@ -69,6 +71,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::RULE;
+    use crate::controller::alibaba_companion::TERWAY;
     use crate::testing::alibaba::{self, Cluster, ROLE};
 
     /// A Deployment of the CSI driver with arguments.
@@ -140,6 +143,55 @@ mod tests {
     fn silent() {
         alibaba::silent(&RULE, with("registry.k8s.io/autoscaling/cluster-autoscaler:v1.31.1", json!([])));
         alibaba::silent(&RULE, with("example.com/cluster-autoscaler", json!([])));
+    }
+
+    /// terway on the nodes with a configuration, and roles that grant an action less.
+    fn with_terway(mode: &str, configurations: &[&str], lacking: Option<&str>) -> impl FnOnce(&mut Cluster) {
+        let granted: Vec<&str> = TERWAY.iter().map(|one| one.action).filter(|one| Some(*one) != lacking).collect();
+        let maps = configurations.iter().enumerate().map(|(number, text)| {
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"eni_conf": text},
+                "metadata": {"name": format!("eni-config-{number}"), "namespace": "kube-system"}})
+        });
+        let agent = json!({"apiVersion": "apps/v1", "kind": "DaemonSet",
+            "metadata": {"name": "terway-eniip", "namespace": "kube-system"},
+            "spec": {"template": {"spec": {"containers": [{"name": "terway",
+                "image": "registry-cn-hangzhou.ack.aliyuncs.com/acs/terway:v1.13.7",
+                "command": ["/usr/bin/terwayd", "-log-level", "info", "-daemon-mode", mode]}]}}}});
+        let objects: Vec<Value> = maps.chain([agent]).collect();
+        move |c| {
+            c.add_worker_role();
+            for role in [ROLE, "k8s-worker"] {
+                c.attach(role, "Allow", &granted);
+            }
+            c.objects.extend(objects);
+        }
+    }
+
+    const CONFIGURATION: &str = r#"{"version": "1", "access_key": "", "vswitches": {"cn-hangzhou-h": ["vsw-bp1"]}}"#;
+
+    #[test]
+    fn terway_needs_its_actions_on_each_node() {
+        alibaba::silent(&RULE, with_terway("ENIMultiIP", &[CONFIGURATION], None));
+        for action in TERWAY {
+            alibaba::fires(&RULE, with_terway("ENIMultiIP", &[CONFIGURATION], Some(action.action)));
+        }
+    }
+
+    #[test]
+    fn terway_that_may_allocate_otherwise_is_not_checked() {
+        let lacking = Some("ecs:CreateNetworkInterface");
+        for configuration in [
+            CONFIGURATION.replace(r#""""#, r#""LTAI""#),
+            CONFIGURATION.replace("access_key", "credential_path").replace(r#""""#, r#""/var/token""#),
+            CONFIGURATION.replace(r#""version": "1""#, r#""ipam_type": "crd""#),
+            CONFIGURATION.replace(r#""version": "1""#, r#""ip_stack": "ipv6""#),
+            "no JSON".to_owned(),
+        ] {
+            alibaba::does_not_apply(&RULE, with_terway("ENIMultiIP", &[&configuration], lacking));
+        }
+        alibaba::does_not_apply(&RULE, with_terway("ENIOnly", &[CONFIGURATION], lacking));
+        alibaba::does_not_apply(&RULE, with_terway("ENIMultiIP", &[CONFIGURATION, CONFIGURATION], lacking));
+        alibaba::does_not_apply(&RULE, with_terway("ENIMultiIP", &[], lacking));
     }
 
     /// The key of a Secret is that of another principal, and the autoscaler has its own variables for RRSA.

@@ -190,6 +190,7 @@ impl From<RawVSwitch> for VSwitch {
             name: text(raw.vswitch_name),
             vpc_id: raw.vpc_id,
             zone_id: text(raw.zone_id),
+            cidr_block: text(raw.cidr_block),
             free_addresses: raw.available_ip_address_count,
             tags: VpcTags::into_tags(raw.tags),
         }
