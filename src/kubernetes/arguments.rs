@@ -15,10 +15,12 @@ mod cluster_api;
 mod declared;
 mod kops;
 mod static_pods;
+mod unit;
 
 pub(crate) use declared::{Machines, declared, machines, selector_matches};
 pub(super) use static_pods::from_static_pods;
 pub(crate) use static_pods::{static_pod_flags, static_pod_node};
+pub(super) use unit::{from_unit, is_unit};
 
 /// Software that starts the components of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +32,8 @@ pub enum Distribution {
     Kubeadm,
     /// The kubelet, which reads a `KubeletConfiguration`.
     Kubelet,
+    /// The systemd unit of the kubelet, or the file of variables that it reads.
+    Unit,
     /// Manifest of a static pod on a control plane machine.
     StaticPod,
     Kops,
@@ -45,6 +49,7 @@ impl Distribution {
             Self::Rke => "RKE",
             Self::Kubeadm => "kubeadm",
             Self::Kubelet => "the kubelet",
+            Self::Unit => "the unit of the kubelet",
             Self::StaticPod => "the static pod",
             Self::Kops => "kOps",
         }
@@ -55,7 +60,7 @@ impl Distribution {
         match self {
             Self::Rke2 => Some(("rke2.io/node-args", "rke2.io/node-env")),
             Self::K3s => Some(("k3s.io/node-args", "k3s.io/node-env")),
-            Self::Rke | Self::Kubeadm | Self::Kubelet | Self::StaticPod | Self::Kops => None,
+            Self::Rke | Self::Kubeadm | Self::Kubelet | Self::Unit | Self::StaticPod | Self::Kops => None,
         }
     }
 
@@ -74,6 +79,7 @@ impl Distribution {
             (Self::Kubeadm, Component::ControllerManager) => "controllerManager.extraArgs",
             // A `KubeletConfiguration` holds nothing about the other components.
             (Self::Kubelet, _) => "featureGates",
+            (Self::Unit, _) => "ExecStart or KUBELET_EXTRA_ARGS",
             (Self::StaticPod, _) => "the command of the manifest",
             (Self::Kops, Component::Kubelet) => "spec.kubelet",
             (Self::Kops, Component::ApiServer) => "spec.kubeAPIServer",

@@ -36,6 +36,7 @@ impl Evidence {
             let mut all = NodeArguments::from_nodes(self.nodes.as_deref().unwrap_or_default());
             all.extend(arguments::from_static_pods(&self.workloads, self.nodes.as_deref().unwrap_or_default()));
             all.extend(arguments::declared(self));
+            all.extend(self.kubelet_units.iter().cloned());
             for one in &mut all {
                 one.version = one.version.or(self.assumed);
             }

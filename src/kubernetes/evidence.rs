@@ -44,6 +44,8 @@ pub struct Evidence {
     pub seen_at: Option<Timestamp>,
     /// Configurations of the AWS cloud controller.
     pub cloud_configs: Vec<CloudConfig>,
+    /// Arguments of kubelets in their units.
+    pub(crate) kubelet_units: Vec<NodeArguments>,
     /// Texts within documents that are not YAML.
     pub malformed: Vec<Malformed>,
     /// Services, Ingresses and their classes that the API server rejects; they are among the others too.
@@ -131,6 +133,7 @@ impl Evidence {
         self.events.extend(other.events);
         self.seen_at = self.seen_at.max(other.seen_at);
         self.cloud_configs.extend(other.cloud_configs);
+        self.kubelet_units.extend(other.kubelet_units);
         self.malformed.extend(other.malformed);
         self.read_as_written += other.read_as_written;
         self.repeated_keys.extend(other.repeated_keys);

@@ -12,6 +12,7 @@ use crate::policy::json::{Node, Span};
 use crate::policy::yaml::Documents;
 use crate::text;
 
+use super::arguments::{from_unit, is_unit};
 use super::cloud_config::CloudConfig;
 use super::document::{
     Document, DocumentKind, display_name, embedded_texts, inner_texts, kind_from_api, kind_from_keys,
@@ -117,10 +118,15 @@ impl<'f> Reading<'f> {
         Self { file, evidence: Evidence::default(), is_known: false, within: None }
     }
 
-    /// Reads a text: JSON, YAML, or a configuration of the AWS cloud controller.
+    /// Reads a text: JSON, YAML, a configuration of the AWS cloud controller, or a unit of the kubelet.
     pub(super) fn text(&mut self, source: &Arc<Source>) -> Result<(), KubernetesError> {
         if CloudConfig::is_one(source.text()) {
             self.evidence.cloud_configs.push(CloudConfig::read(self.file.to_owned(), Arc::clone(source)));
+            self.is_known = true;
+            return Ok(());
+        }
+        if is_unit(source.text()) {
+            self.evidence.kubelet_units.push(from_unit(self.file, source));
             self.is_known = true;
             return Ok(());
         }
@@ -489,9 +495,13 @@ impl<'f> Reading<'f> {
             }
         }
         for text in embedded_texts(kind, &node) {
-            let configuration = text.as_str().filter(|text| CloudConfig::is_one(text));
-            let Some(inner) = configuration.and_then(|_| source.inner(text)) else { continue };
-            self.evidence.cloud_configs.push(CloudConfig::read(name.clone(), Arc::new(inner)));
+            let Some(plain) = text.as_str().filter(|text| CloudConfig::is_one(text) || is_unit(text)) else { continue };
+            let Some(inner) = source.inner(text).map(Arc::new) else { continue };
+            if CloudConfig::is_one(plain) {
+                self.evidence.cloud_configs.push(CloudConfig::read(name.clone(), inner));
+            } else {
+                self.evidence.kubelet_units.push(from_unit(&name, &inner));
+            }
         }
         let source = Arc::clone(source);
         self.evidence.documents.push(Document { source, node, kind, name, is_embedded, api });

@@ -385,9 +385,14 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
         (None, Distribution::Rke) => rke_provider(evidence, &arguments.started)?,
         (None, Distribution::K3s) => CloudProvider::None,
         // Another kubeadm configuration may set it.
-        (None, Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod | Distribution::Kops) => {
-            return None;
-        }
+        (
+            None,
+            Distribution::Kubeadm
+            | Distribution::Kubelet
+            | Distribution::Unit
+            | Distribution::StaticPod
+            | Distribution::Kops,
+        ) => return None,
     };
     let who = arguments.started.name().into_owned();
     let migrates = value("enable-leader-migration").is_some_and(|value| value.is_empty() || is_true(value));

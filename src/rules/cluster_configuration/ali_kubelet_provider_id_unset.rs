@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "kubelets register without a providerID",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A configuration has `cloud-provider=external` for the kubelet and no `provider-id`, nor has a `KubeletConfiguration`, and a cloud controller of Alibaba Cloud whose version is known is declared in the same file, as the only one among the files named together, or runs in the cluster. Only v2.4 to v2.10 of it find an instance by its address and tag. Parts of configurations are not checked: another part may set it. Nodes that all have a providerID show that they got one.",
+    condition: "A configuration has `cloud-provider=external` for the kubelet and no `provider-id`, nor has a `KubeletConfiguration` or a unit of the kubelet (`KUBELET_EXTRA_ARGS`), and a cloud controller of Alibaba Cloud whose version is known is declared in the same file, as the only one among the files named together, or runs in the cluster. Only v2.4 to v2.10 of it find an instance by its address and tag. Parts of configurations are not checked: another part may set it. Nodes that all have a providerID show that they got one.",
     impact: "no Node is initialised: each keeps the taint `node.cloudprovider.kubernetes.io/uninitialized`, unless its machine sets the argument separately",
     fix: "Start each kubelet with `provider-id=REGION.INSTANCE`, from the metadata service of its instance: `region-id` and `instance-id`.",
     sources: &[
@@ -36,10 +36,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     if nodes.peek().is_some() && nodes.all(|node| !node.provider_id.is_empty()) {
         return CheckResult::not_applicable("all Nodes have a providerID");
     }
-    // `providerID` of a `KubeletConfiguration` is the same setting.
+    // `providerID` of a `KubeletConfiguration`, and an argument in the unit of the kubelet, are the same setting.
     let has_id = |one: &NodeArguments| one.component_value(Component::Kubelet, "provider-id").is_some();
-    if evidence.arguments().iter().any(|one| one.distribution == Distribution::Kubelet && has_id(one)) {
-        return CheckResult::not_applicable("a KubeletConfiguration has a providerID");
+    let adds = |one: &NodeArguments| matches!(one.distribution, Distribution::Kubelet | Distribution::Unit);
+    if evidence.arguments().iter().any(|one| adds(one) && has_id(one)) {
+        return CheckResult::not_applicable("a KubeletConfiguration, or the unit of a kubelet, has a providerID");
     }
     let runs = controllers.any(|one| one.chart.is_none()) && evidence.nodes.is_some();
     for_each_arguments(context, |arguments| {
@@ -47,10 +48,13 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let is_asked = runs || is_declared_for(evidence.alibaba_controllers(), place);
         let kubelet = |name| arguments.component_value(Component::Kubelet, name).filter(|value| !value.is_empty());
         let is_external = kubelet("cloud-provider") == Some("external");
+        // The rest of its arguments may be in a configuration of kubeadm.
+        let is_unit = arguments.distribution == Distribution::Unit;
+        let is_part = if is_unit { evidence.arguments().iter().any(has_id) } else { arguments.is_part };
         if !is_asked
             || !is_external
             || kubelet("provider-id").is_some()
-            || arguments.is_part
+            || is_part
             || arguments.distribution == Distribution::Rke
         {
             return None;
@@ -110,6 +114,41 @@ nodeRegistration:
         ] {
             let (findings, _) = lint::outcome(&RULE, &format!("{DEFECT}---\n{other}"));
             assert!(findings.is_empty(), "{other}");
+        }
+    }
+
+    /// The unit of a kubelet, as an object of Cluster API writes it.
+    fn with_unit(arguments: &str, kubeadm: &str) -> String {
+        let unit = format!(
+            "apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfigTemplate
+metadata:
+  name: workers
+spec:
+  template:
+    spec:
+      joinConfiguration:
+        nodeRegistration:
+          kubeletExtraArgs: {{{kubeadm}}}
+      files:
+      - path: /etc/sysconfig/kubelet
+        content: |
+          KUBELET_EXTRA_ARGS={arguments}
+"
+        );
+        DEFECT.replace("kubelet-arg:\n- cloud-provider=external\n", &unit)
+    }
+
+    #[test]
+    fn arguments_of_the_unit_count() {
+        lint::fires(&RULE, &with_unit("--cloud-provider=external", ""));
+        for (unit, kubeadm) in [
+            ("--cloud-provider=external --provider-id=${REGION}.${INSTANCE}", ""),
+            ("--provider-id=${REGION}.${INSTANCE}", "cloud-provider: external"),
+            ("--cloud-provider=external", "provider-id: '{{ ds.meta_data.region }}.{{ ds.meta_data.instance_id }}'"),
+        ] {
+            let (findings, _) = lint::outcome(&RULE, &with_unit(unit, kubeadm));
+            assert!(findings.is_empty(), "{unit} {kubeadm}: {findings:?}");
         }
     }
 

@@ -61,6 +61,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         Distribution::Rke
         | Distribution::Kubeadm
         | Distribution::Kubelet
+        | Distribution::Unit
         | Distribution::StaticPod
         | Distribution::Kops => format!(
             "install `ecr-credential-provider` on every machine, and configure it in `{setting}` with `image-credential-provider-config` and `image-credential-provider-bin-dir`"

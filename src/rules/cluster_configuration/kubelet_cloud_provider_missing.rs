@@ -39,6 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         );
     }
     let nodes_say = controllers.iter().any(|one| one.chart.is_none());
+    let unit_says = context.evidence.kubelet_units.iter().any(is_external);
     for_each_arguments(context, |arguments| {
         // Configurations in a file are for the cluster of that file.
         let is_asked = match &arguments.started {
@@ -57,14 +58,16 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             (Distribution::K3s | Distribution::Rke2, _) => !is_without_own(context, arguments),
             _ => false,
         };
-        let is_said_elsewhere = arguments.is_part || arguments.distribution == Distribution::Rke;
+        let is_said_elsewhere = arguments.is_part
+            || arguments.distribution == Distribution::Rke
+            || matches!(arguments.distribution, Distribution::Kubeadm | Distribution::Unit) && unit_says;
         // The kubelet does not start with an unknown provider.
         let misspelt = kubelet.filter(|value| is_misspelt_external(value));
         if !is_asked
             || kubelet.is_some() && misspelt.is_none()
             || by_name && misspelt.is_none()
             || !arguments.is_of_kubelet
-            || is_said_elsewhere
+            || is_said_elsewhere && misspelt.is_none()
         {
             return None;
         }
@@ -82,7 +85,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
                 format!("add `cloud-provider=external` to `{setting}`"),
             ),
         };
-        // kubeadm's kubelets may have it from their unit (`KUBELET_EXTRA_ARGS`).
+        // kubeadm's kubelets may have it from a unit that was not given.
         let may_have_it = arguments.distribution == Distribution::Kubeadm;
         let severity = if may_have_it && misspelt.is_none() { Severity::Warning } else { Severity::Error };
         Some(on_started(arguments, severity, arguments.place("kubelet-arg"), "kubelet", message, fix))
@@ -134,5 +137,42 @@ spec:
     #[test]
     fn silent() {
         lint::silent(&RULE, DEFECT, "kubelet-arg: []", "kubelet-arg: [cloud-provider=external]");
+    }
+
+    /// A configuration of kubeadm and the unit of its kubelet, in a cluster with a cloud controller.
+    fn with_unit(unit: &str) -> String {
+        let unit = unit.replace('\n', "\n        ");
+        format!(
+            "apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+kind: KubeadmConfig
+metadata:
+  name: workers
+spec:
+  joinConfiguration:
+    nodeRegistration:
+      kubeletExtraArgs: {{v: '2'}}
+  files:
+    - path: /etc/systemd/system/kubelet.service
+      content: |
+        {unit}
+---
+image:
+  repository: us.gcr.io/k8s-artifacts-prod/provider-aws/cloud-controller-manager
+"
+        )
+    }
+
+    #[test]
+    fn the_unit_of_the_kubelet_counts() {
+        let (findings, _) = lint::outcome(&RULE, &with_unit("KUBELET_EXTRA_ARGS=--cloud-provider=external"));
+        assert!(findings.is_empty(), "{findings:?}");
+        let (findings, _) = lint::outcome(&RULE, &with_unit("KUBELET_EXTRA_ARGS=--v=2"));
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        let (findings, _) = lint::outcome(&RULE, &with_unit("KUBELET_EXTRA_ARGS=--cloud-provider=exteral"));
+        assert_eq!(findings.len(), 2, "{findings:?}");
+        let (findings, _) = lint::outcome(&RULE, &with_unit("[Service]\nExecStart=/usr/bin/kubelet --v=2"));
+        assert_eq!(findings.len(), 2, "{findings:?}");
+        let (findings, _) = lint::outcome(&RULE, &with_unit("[Service]\nExecStart=/usr/bin/kubelet"));
+        assert_eq!(findings.len(), 1, "{findings:?}");
     }
 }

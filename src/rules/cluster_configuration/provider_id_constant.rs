@@ -40,9 +40,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         }
         let is_alibaba = crate::alibaba::provider_id::looks_like_one(id).is_some();
         let is_wrong = nodes::parse_provider_id(id).is_none() && !is_alibaba;
-        let is_of_one =
-            matches!(arguments.distribution, Distribution::Rke2 | Distribution::K3s | Distribution::Kubelet)
-                && machines.is_none();
+        let is_of_one = matches!(
+            arguments.distribution,
+            Distribution::Rke2 | Distribution::K3s | Distribution::Kubelet | Distribution::Unit
+        ) && machines.is_none();
         let shown = text::printable(id);
         let (severity, message) = match (is_wrong, is_of_one) {
             (true, _) => (Severity::Error, format!("the kubelet has `provider-id={shown}`, which names no instance")),

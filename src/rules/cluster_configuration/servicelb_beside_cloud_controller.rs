@@ -43,6 +43,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             Distribution::Rke
             | Distribution::Kubeadm
             | Distribution::Kubelet
+            | Distribution::Unit
             | Distribution::StaticPod
             | Distribution::Kops => return None,
         };
