@@ -3,6 +3,7 @@
 pub(super) mod alibaba_versions;
 pub(super) mod baseline;
 pub(super) mod catalogue;
+pub(super) mod complete;
 pub(super) mod config;
 pub(super) mod example;
 pub(super) mod fix;

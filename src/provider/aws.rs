@@ -98,6 +98,11 @@ pub(crate) struct ClusterScope<'a> {
 /// Regions that are read concurrently.
 const REGIONS_AT_ONCE: usize = 8;
 
+/// Names of the profiles of the AWS CLI; none if its files cannot be read.
+pub(crate) fn profile_names() -> Vec<String> {
+    profile::names()
+}
+
 /// Reads what the request asks for.
 ///
 /// # Errors

@@ -407,6 +407,69 @@ fn completions_and_manual_are_written() {
     assert!(manual.contains(".TH tagaudit") && manual.contains("controller\\-version"));
 }
 
+/// Answer to bash for a line whose last word is being typed.
+fn completed(words: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
+    let output = command()
+        .args(["--", "tagaudit"])
+        .args(words)
+        .env("COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+        .env("_CLAP_COMPLETE_COMP_TYPE", "9")
+        .env("_CLAP_IFS", "\n")
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shell_that_asks_gets_values() {
+    let rules =
+        ["ali-pod-cidr-holds-node", "ali-pod-cidr-missing", "ali-pod-cidr-shared", "ali-pod-cidr-without-route"];
+    for option in ["--rule", "--skip-rule"] {
+        assert_eq!(completed(&["scan", option, "ali-pod-cidr"], &[]), rules);
+    }
+    assert_eq!(completed(&["explain", "ali-pod-cidr-s"], &[]), ["ali-pod-cidr-shared"]);
+    assert_eq!(completed(&["baseline", "show", "ssm"], &[]), ["ssm-core"]);
+    assert_eq!(completed(&["scan", "--baseline", "worker=ssm"], &[]), ["worker=ssm-core"]);
+    let inventory = fixtures::path("clean-two-clusters.json");
+    let inventory = inventory.to_str().unwrap();
+    let ids = stdout(&["clusters", "--format", "json", "--inventory", inventory]);
+    let ids: serde_json::Value = serde_json::from_str(&ids).unwrap();
+    let mut ids: Vec<&str> =
+        ids["clusters"].as_array().unwrap().iter().map(|one| one["cluster_id"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(completed(&["scan", "--inventory", inventory, "--cluster-id", ""], &[]), ids);
+    assert_eq!(completed(&["scan", "--inventory", "missing.json", "--cluster-id", ""], &[]), [""; 0]);
+}
+
+/// What the files of other programs name is completed where the feature that reads them is there.
+#[test]
+fn contexts_and_profiles_are_completed() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = |name: &str| home.path().join(name);
+    for name in [".aws", ".aliyun"] {
+        std::fs::create_dir(folder(name)).unwrap();
+    }
+    let config = "apiVersion: v1\nkind: Config\nclusters: []\nusers: []\ncontexts:\n- {name: prod-a, context: {cluster: a, user: a}}\n- {name: dev, context: {cluster: a, user: a}}\n";
+    std::fs::write(folder("kubeconfig"), config).unwrap();
+    std::fs::write(folder(".aws/config"), "[profile audit]\nregion = eu-west-1\n").unwrap();
+    std::fs::write(folder(".aliyun/config.json"), r#"{"current": "ack", "profiles": [{"name": "ack"}]}"#).unwrap();
+    let kubeconfig = folder("kubeconfig");
+    let environment = [("HOME", home.path().to_str().unwrap()), ("KUBECONFIG", kubeconfig.to_str().unwrap())];
+    if cfg!(feature = "kubernetes") {
+        assert_eq!(completed(&["scan", "--kube-context", "prod"], &environment), ["prod-a"]);
+        assert_eq!(completed(&["scan", "--kube-context", ""], &[("KUBECONFIG", "/nonexistent")]), [""; 0]);
+    }
+    #[cfg(any(feature = "aws", feature = "alibaba"))]
+    {
+        let found = completed(&["scan", "--profile", "a"], &environment);
+        assert_eq!(found.contains(&"audit".to_owned()), cfg!(feature = "aws"), "{found:?}");
+        assert_eq!(found.contains(&"ack".to_owned()), cfg!(feature = "alibaba"), "{found:?}");
+    }
+}
+
 #[test]
 fn hostile_recordings_cannot_write_to_the_terminal() {
     let folder = tempfile::tempdir().unwrap();

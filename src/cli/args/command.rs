@@ -80,6 +80,10 @@ pub(crate) enum Command {
     /// Print the least-privilege IAM policy for a scan or a fix
     Permissions(PermissionsArgs),
     /// Print a shell completion script
+    ///
+    /// A shell that asks the binary at each word completes values too: rules, baselines, contexts of the kubeconfig, profiles,
+    /// and the cluster ids of the inventory in the line. Put 'source <(COMPLETE=bash tagaudit)' into ~/.bashrc, or 'source
+    /// <(COMPLETE=zsh tagaudit)' into ~/.zshrc, or 'COMPLETE=fish tagaudit | source' into config.fish.
     Completions(CompletionsArgs),
     /// Print the manual, or write a page for each command
     Man(ManArgs),

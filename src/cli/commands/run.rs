@@ -13,6 +13,7 @@ use crate::cli::args::command::{ClustersArgs, Command, RecordArgs, ReportArgs, S
 use crate::cli::args::config::{self, Refusal};
 use crate::cli::args::outputs::Outputs;
 use crate::cli::args::policy::{DialectName, PolicyCommand};
+use crate::cli::commands::complete;
 use crate::cli::commands::fix;
 use crate::cli::commands::many;
 use crate::cli::commands::merge;
@@ -30,7 +31,16 @@ use crate::cli::session::{self, Scope, collect};
 /// Runs the command line and returns its exit code.
 #[must_use]
 pub fn main() -> Exit {
-    let (cli, configured) = match config::command_line(&std::env::args_os().collect::<Vec<_>>()) {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    match complete::answered(arguments.clone()) {
+        Ok(true) => return Exit::Clean,
+        Ok(false) => {}
+        Err(error) => {
+            let _ = error.print();
+            return Exit::Usage;
+        }
+    }
+    let (cli, configured) = match config::command_line(&arguments) {
         Ok(command_line) => command_line,
         Err(Refusal::Config(failure)) => {
             let _ = io::stderr().lock().write_all(failure.render().as_bytes());

@@ -108,6 +108,11 @@ const REGION_NAMED_BY: [&str; 5] =
 /// Default region: calls that name no region use its endpoint.
 const DEFAULT_REGION: &str = "cn-hangzhou";
 
+/// Names of the profiles of the `aliyun` command line; none if its file cannot be read.
+pub(crate) fn profile_names() -> Vec<String> {
+    profile::names()
+}
+
 /// Reads what the request asks for.
 ///
 /// # Errors

@@ -17,6 +17,7 @@ use aws_config::web_identity_token::WebIdentityTokenCredentialsProvider;
 use aws_runtime::env_config::file::EnvConfigFiles;
 use aws_types::os_shim_internal::{Env, Fs};
 
+use crate::provider::signals::until_signal;
 use crate::text;
 
 use super::Error;
@@ -130,6 +131,12 @@ async fn profiles(name: Option<String>) -> Result<ProfileSet, Error> {
             .cause(reason.map(ToString::to_string).unwrap_or_default())
             .help("check the files of AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE, or else ~/.aws/config and ~/.aws/credentials")
     })
+}
+
+/// Names of the profiles; none if the files cannot be read.
+pub(super) fn names() -> Vec<String> {
+    let read = until_signal(profiles(None), "stopped before the profiles were read");
+    read.map(|set| set.profiles().map(str::to_owned).collect()).unwrap_or_default()
 }
 
 fn unknown(name: &str, profiles: &ProfileSet) -> Error {

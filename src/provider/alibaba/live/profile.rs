@@ -110,6 +110,34 @@ struct Entry {
     endpoint_type: String,
 }
 
+impl File {
+    /// Reads the file, with its path for display.
+    fn read(environment: &Environment) -> Result<(Self, String), Error> {
+        let path =
+            path(environment).ok_or_else(|| Error::usage("no home folder is known, so there are no profiles"))?;
+        let shown = path.display().to_string();
+        let bytes = std::fs::read(&path)
+            .map_err(|error| failed(format!("cannot read the profiles in `{shown}`")).cause(error.to_string()))?;
+        if bytes.len() > MAX_BYTES {
+            return Err(failed(format!("`{shown}` is larger than {MAX_BYTES} bytes")));
+        }
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let file = json_input::parse_complete(bytes)
+            .map_err(|error| failed(format!("cannot read the profiles in `{shown}`")).cause(error.to_string()))?;
+        Ok((file, shown))
+    }
+}
+
+fn failed(message: String) -> Error {
+    Error::usage(message).help("`aliyun configure` writes profiles")
+}
+
+/// Names of the profiles; none if the file cannot be read.
+pub(super) fn names() -> Vec<String> {
+    let file = File::read(&Environment::from_process()).map(|(file, _)| file.profiles).unwrap_or_default();
+    file.iter().filter_map(|profile| profile.get("name")?.as_str().map(str::to_owned)).collect()
+}
+
 fn path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.home()?.join(".aliyun").join("config.json"))
 }
@@ -188,18 +216,7 @@ impl Profile {
     /// # Errors
     /// If the profile does not exist, is incomplete, or its mode is not supported.
     pub(super) fn load(environment: &Environment, named: Option<&str>, now: i64) -> Result<Option<Self>, Error> {
-        let path =
-            path(environment).ok_or_else(|| Error::usage("no home folder is known, so there are no profiles"))?;
-        let shown = path.display().to_string();
-        let failed = |message: String| Error::usage(message).help("`aliyun configure` writes profiles");
-        let bytes = std::fs::read(&path)
-            .map_err(|error| failed(format!("cannot read the profiles in `{shown}`")).cause(error.to_string()))?;
-        if bytes.len() > MAX_BYTES {
-            return Err(failed(format!("`{shown}` is larger than {MAX_BYTES} bytes")));
-        }
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let file: File = json_input::parse_complete(bytes)
-            .map_err(|error| failed(format!("cannot read the profiles in `{shown}`")).cause(error.to_string()))?;
+        let (file, shown) = File::read(environment)?;
         let of_environment = NAMED_BY.iter().find_map(|name| environment.get(name));
         let name = named
             .or(of_environment)
