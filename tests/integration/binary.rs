@@ -412,7 +412,7 @@ fn completed(words: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
     let output = command()
         .args(["--", "tagaudit"])
         .args(words)
-        .env("COMPLETE", "bash")
+        .env("TAGAUDIT_COMPLETE", "bash")
         .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
         .env("_CLAP_COMPLETE_COMP_TYPE", "9")
         .env("_CLAP_IFS", "\n")
@@ -442,6 +442,14 @@ fn a_shell_that_asks_gets_values() {
     ids.sort_unstable();
     assert_eq!(completed(&["scan", "--inventory", inventory, "--cluster-id", ""], &[]), ids);
     assert_eq!(completed(&["scan", "--inventory", "missing.json", "--cluster-id", ""], &[]), [""; 0]);
+}
+
+#[test]
+fn an_unknown_shell_is_a_usage_error() {
+    let output = command().args(["--", "tagaudit", "scan"]).env("TAGAUDIT_COMPLETE", "tcsh").output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error.starts_with("error: ") && error.contains("tcsh") && error.contains("help: "), "{error}");
 }
 
 /// What the files of other programs name is completed where the feature that reads them is there.

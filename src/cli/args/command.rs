@@ -82,8 +82,9 @@ pub(crate) enum Command {
     /// Print a shell completion script
     ///
     /// A shell that asks the binary at each word completes values too: rules, baselines, contexts of the kubeconfig, profiles,
-    /// and the cluster ids of the inventory in the line. Put 'source <(COMPLETE=bash tagaudit)' into ~/.bashrc, or 'source
-    /// <(COMPLETE=zsh tagaudit)' into ~/.zshrc, or 'COMPLETE=fish tagaudit | source' into config.fish.
+    /// and the cluster ids of the inventory in the line. Put `source <(TAGAUDIT_COMPLETE=bash tagaudit)` into ~/.bashrc,
+    /// `source <(TAGAUDIT_COMPLETE=zsh tagaudit)` into ~/.zshrc, or `TAGAUDIT_COMPLETE=fish tagaudit | source` into
+    /// config.fish.
     Completions(CompletionsArgs),
     /// Print the manual, or write a page for each command
     Man(ManArgs),

@@ -10,21 +10,31 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 use crate::baseline;
 use crate::cli::args::config::command_with_environment;
+use crate::cli::io::failure::Failure;
 use crate::cli::io::input;
 use crate::rules::FAMILIES;
 
-/// Answers a shell that set `COMPLETE`; false if none asks.
+/// Variable by which a shell asks. That of clap, `COMPLETE`, may be set for another program.
+const VARIABLE: &str = "TAGAUDIT_COMPLETE";
+
+/// Answers a shell that set the variable; false if none asks.
 ///
 /// # Errors
 /// If the shell is unknown, or does not listen.
-pub(super) fn answered(arguments: Vec<OsString>) -> clap::error::Result<bool> {
+pub(super) fn answered(arguments: Vec<OsString>) -> Result<bool, Failure> {
     if arguments.is_empty() {
         return Ok(false);
     }
     // An inventory that the line names holds cluster ids.
     let inventory = value_of("--inventory", &arguments).map(PathBuf::from);
     let command = move || with_values(command_with_environment(), inventory.as_ref());
-    CompleteEnv::with_factory(command).bin("tagaudit").try_complete(arguments, None)
+    let asked = CompleteEnv::with_factory(command).var(VARIABLE).bin("tagaudit");
+    asked.try_complete(arguments, None).map_err(|error| {
+        let reason = error.to_string();
+        Failure::usage("cannot answer the shell that completes a line")
+            .cause(reason.trim_start_matches("error: ").trim_end())
+            .help(format!("{VARIABLE} is bash, zsh, fish, elvish or powershell, or not set"))
+    })
 }
 
 /// Value of an option on a line.

@@ -35,9 +35,9 @@ pub fn main() -> Exit {
     match complete::answered(arguments.clone()) {
         Ok(true) => return Exit::Clean,
         Ok(false) => {}
-        Err(error) => {
-            let _ = error.print();
-            return Exit::Usage;
+        Err(failure) => {
+            let _ = io::stderr().lock().write_all(failure.render().as_bytes());
+            return failure.exit;
         }
     }
     let (cli, configured) = match config::command_line(&arguments) {
