@@ -8,7 +8,7 @@ mod session;
 
 pub use commands::alibaba_versions::alibaba_versions_markdown;
 pub use commands::baseline::releases_markdown;
-pub use commands::catalogue::rules_markdown;
+pub use commands::catalogue::{rules_markdown, rules_markdown_in_chinese};
 pub use commands::config::config_schema;
 pub use commands::run::main;
 pub use io::failure::{Exit, Failure};

@@ -52,6 +52,7 @@ mod storage;
 mod subjects;
 mod subnets;
 mod sync_failures;
+pub(crate) mod translation;
 mod violation;
 
 pub(crate) use check_result::CheckResult;

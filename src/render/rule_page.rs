@@ -2,31 +2,94 @@
 
 use std::fmt::Write as _;
 
+use crate::rules::translation::RuleTexts;
 use crate::rules::{self, Rule};
+
+/// Headings of a page in one language.
+pub(crate) struct Headings {
+    pub(crate) cloud: &'static str,
+    pub(crate) severity: &'static str,
+    pub(crate) resources: &'static str,
+    pub(crate) condition: &'static str,
+    pub(crate) impact: &'static str,
+    pub(crate) fix: &'static str,
+    pub(crate) example: &'static str,
+    pub(crate) sources: &'static str,
+}
+
+pub(crate) const ENGLISH: Headings = Headings {
+    cloud: "Cloud",
+    severity: "Severity",
+    resources: "Resources",
+    condition: "Reports when",
+    impact: "What breaks",
+    fix: "Fix",
+    example: "For example",
+    sources: "Decided in",
+};
+
+pub(crate) const CHINESE: Headings = Headings {
+    cloud: "云",
+    severity: "级别",
+    resources: "资源",
+    condition: "报告条件",
+    impact: "影响",
+    fix: "修复",
+    example: "示例",
+    sources: "依据",
+};
 
 /// The page of a rule in Markdown.
 #[must_use]
 pub(crate) fn markdown(rule: &Rule) -> String {
-    let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
     let mut page = format!(
         "## {}\n\n{}. Severity: {}. Resources: {}.\n\n**Reports when.** {}\n\n**What breaks.** {}.\n\n**Fix ({}).** {}\n\n**For example.** {}\n\n**Decided in**\n\n",
         rule.id,
         capitalised(rule.title),
         rule.severity.describe(),
-        resources.join(", "),
+        resources(rule),
         rule.condition,
         capitalised(rule.impact),
         rule.applicability.name(),
         rule.fix,
         rule.example
     );
+    push_sources(&mut page, rule);
+    page
+}
+
+/// The page of a rule in Markdown, in Chinese.
+#[must_use]
+pub(crate) fn markdown_in_chinese(rule: &Rule, texts: &RuleTexts<'_>) -> String {
+    let mut page = format!(
+        "## {}\n\n{}。级别：{}。资源：{}。\n\n**报告条件：** {}\n\n**影响：** {}。\n\n**修复（{}）：** {}\n\n**示例：** {}\n\n**依据**\n\n",
+        rule.id,
+        texts.title,
+        texts.severity,
+        resources(rule),
+        texts.condition,
+        texts.impact,
+        rule.applicability.name(),
+        texts.fix,
+        rule.example
+    );
+    push_sources(&mut page, rule);
+    page
+}
+
+/// Kinds of resources, by name.
+pub(crate) fn resources(rule: &Rule) -> String {
+    let names: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
+    names.join(", ")
+}
+
+fn push_sources(page: &mut String, rule: &Rule) {
     for source in rule.sources {
         let _ = match link(source) {
             Some(link) => writeln!(page, "- [{source}]({link})"),
             None => writeln!(page, "- {source}"),
         };
     }
-    page
 }
 
 /// A link to `repo path#function` on GitHub; other sources are titles of documents.

@@ -41,6 +41,7 @@ fn stdout(arguments: &[&str]) -> String {
 #[test]
 fn the_rules_page_is_the_catalogue() {
     in_step("docs/rules.md", &tagaudit::cli::rules_markdown());
+    in_step("docs/rules.zh-CN.md", &tagaudit::cli::rules_markdown_in_chinese());
 }
 
 #[test]

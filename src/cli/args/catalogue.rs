@@ -30,9 +30,22 @@ pub(crate) struct RulesArgs {
     /// Only rules whose id, title, condition or impact contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) search: Option<String>,
+    /// Language; JSON stays English
+    #[arg(long, value_enum, env = "TAGAUDIT_LANG", default_value_t = Language::En)]
+    pub(crate) lang: Language,
     /// Output format
     #[arg(long, value_enum, default_value_t = RulesFormat::Table)]
     pub(crate) format: RulesFormat,
+}
+
+/// Language of the texts of rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// English
+    En,
+    /// 中文; the rules that only Alibaba Cloud has
+    #[value(alias = "zh-CN")]
+    Zh,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -84,6 +97,9 @@ pub(crate) struct ExplainArgs {
     /// Nodes and configurations, as for `scan --kubernetes`; repeatable
     #[arg(long, value_name = "PATH", requires = "effective")]
     pub(crate) kubernetes: Vec<PathBuf>,
+    /// Language of a rule; JSON stays English
+    #[arg(long, value_enum, env = "TAGAUDIT_LANG", default_value_t = Language::En)]
+    pub(crate) lang: Language,
     /// Output format
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     pub(crate) format: ExplainFormat,

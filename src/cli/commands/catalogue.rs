@@ -8,24 +8,30 @@ use serde_json::json;
 use crate::inventory::Provider;
 use crate::kubernetes::arguments::{NodeArguments, Started};
 use crate::render::{self, rule_page};
+use crate::rules::translation::{Chinese, RuleTexts};
 use crate::rules::{self, FAMILIES, RULES, Rule};
 use crate::text;
 use crate::why;
 
 use crate::cli::args::ProviderName;
-use crate::cli::args::catalogue::{ExplainArgs, ExplainFormat, RulesArgs, RulesFormat, SeverityName};
+use crate::cli::args::catalogue::{ExplainArgs, ExplainFormat, Language, RulesArgs, RulesFormat, SeverityName};
 use crate::cli::io::failure::Failure;
 use crate::cli::io::input::unknown_rule;
 
 pub(in crate::cli) fn rules(args: &RulesArgs, out: &mut dyn Write) -> io::Result<()> {
-    let chosen: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| is_chosen(rule, args)).collect();
+    let chinese = in_chinese(args.lang);
+    let texts = |rule| texts_of(rule, chinese.as_ref());
+    let chosen: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| is_chosen(rule, &texts(rule), args)).collect();
     match args.format {
         RulesFormat::Table => {
             let longest = chosen.iter().map(|rule| rule.id.len()).max().unwrap_or_default();
             for rule in &chosen {
                 let clouds: Vec<&str> = rule.providers().iter().map(|provider| provider.name()).collect();
                 let (clouds, severity) = (clouds.join(","), rule.severity.default.name());
-                writeln!(out, "{:<longest$}  {severity:<7}  {clouds:<11}  {}", rule.id, rule.title)?;
+                writeln!(out, "{:<longest$}  {severity:<7}  {clouds:<11}  {}", rule.id, texts(rule).title)?;
+            }
+            if chinese.is_some() {
+                return writeln!(out, "\n共 {} 条规则；`tagaudit explain RULE --lang zh` 显示说明", chosen.len());
             }
             let number = text::count(chosen.len(), "rule");
             writeln!(out, "\n{number}; `tagaudit explain RULE` describes one")
@@ -35,12 +41,57 @@ pub(in crate::cli) fn rules(args: &RulesArgs, out: &mut dyn Write) -> io::Result
             serde_json::to_writer_pretty(&mut *out, &json!({"schema": "tagaudit.rules/1", "rules": rules}))?;
             writeln!(out)
         }
-        RulesFormat::Markdown => out.write_all(pages(&chosen).as_bytes()),
+        RulesFormat::Markdown => match &chinese {
+            Some(chinese) => out.write_all(pages_in_chinese(&chosen, chinese).as_bytes()),
+            None => out.write_all(pages(&chosen).as_bytes()),
+        },
     }
 }
 
+fn in_chinese(language: Language) -> Option<Chinese> {
+    (language == Language::Zh).then(Chinese::new)
+}
+
+/// The texts of a rule, in English where they are not translated.
+fn texts_of<'t>(rule: &Rule, chinese: Option<&'t Chinese>) -> RuleTexts<'t> {
+    chinese.and_then(|chinese| chinese.texts(rule)).unwrap_or_else(|| RuleTexts::english(rule))
+}
+
+/// `docs/rules.zh-CN.md`: the rules of Alibaba Cloud alone, in Chinese.
+#[must_use]
+pub fn rules_markdown_in_chinese() -> String {
+    let chinese = Chinese::new();
+    let translated: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| chinese.texts(rule).is_some()).collect();
+    pages_in_chinese(&translated, &chinese)
+}
+
+fn pages_in_chinese(chosen: &[&'static Rule], chinese: &Chinese) -> String {
+    let mut page = String::from(
+        "# 规则\n\n由 `tagaudit rules --lang zh --format markdown` 生成，测试确保其为最新。`tagaudit explain RULE --lang zh` 显示一条规则。\n\n| 规则 | 问题 | 级别 | 修复 |\n|---|---|---|---|\n",
+    );
+    for rule in chosen {
+        let texts = texts_of(rule, Some(chinese));
+        let _ = writeln!(
+            page,
+            "| [`{0}`](#{0}) | {1} | {2} | {3} |",
+            rule.id,
+            texts.title,
+            texts.severity,
+            rule.applicability.name()
+        );
+    }
+    for rule in chosen {
+        page.push('\n');
+        page.push_str(&match chinese.texts(rule) {
+            Some(texts) => rule_page::markdown_in_chinese(rule, &texts),
+            None => rule_page::markdown(rule),
+        });
+    }
+    page
+}
+
 /// True if a rule passes the filters.
-fn is_chosen(rule: &Rule, args: &RulesArgs) -> bool {
+fn is_chosen(rule: &Rule, texts: &RuleTexts<'_>, args: &RulesArgs) -> bool {
     let of_cloud = |name: ProviderName| rule.providers().contains(&name.into());
     let of_severity = |name: SeverityName| rule.severity.default == name.into();
     let is_about = |kind: &String| rule.resources.iter().any(|one| one.name() == kind);
@@ -50,7 +101,8 @@ fn is_chosen(rule: &Rule, args: &RulesArgs) -> bool {
     };
     let says = |text: &String| {
         let text = text.to_lowercase();
-        [rule.id, rule.title, rule.condition, rule.impact].iter().any(|own| own.to_lowercase().contains(&text))
+        let own = [rule.id, rule.title, rule.condition, rule.impact, &texts.title, &texts.condition, &texts.impact];
+        own.iter().any(|own| own.to_lowercase().contains(&text))
     };
     args.provider.is_none_or(of_cloud)
         && args.severity.is_none_or(of_severity)
@@ -126,8 +178,8 @@ pub(in crate::cli) fn explain(
         ExplainFormat::Json => serde_json::to_writer_pretty(&mut *out, &rule_json(rule))
             .map_err(io::Error::from)
             .and_then(|()| writeln!(out)),
-        ExplainFormat::Markdown => out.write_all(rule_page::markdown(rule).as_bytes()),
-        ExplainFormat::Text => explain_text(rule, width, out),
+        ExplainFormat::Markdown => out.write_all(page(rule, args.lang).as_bytes()),
+        ExplainFormat::Text => explain_text(rule, args.lang, width, out),
     })
 }
 
@@ -184,22 +236,45 @@ fn explain_effective(
     })
 }
 
-fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}: {}", rule.id, rule.title)?;
-    let breaks = format!("{}.", rule_page::capitalised(rule.impact));
-    let fix = format!("[{}] {}", rule.applicability.name(), rule.fix);
-    let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
-    let resources = resources.join(", ");
-    let clouds: Vec<&str> = rule.providers().iter().map(|provider| provider.describe()).collect();
-    let clouds = clouds.join(", ");
+/// The page of a rule in a language; in English where it is not translated.
+fn page(rule: &Rule, language: Language) -> String {
+    let chinese = in_chinese(language);
+    match chinese.as_ref().and_then(|chinese| chinese.texts(rule)) {
+        Some(texts) => rule_page::markdown_in_chinese(rule, &texts),
+        None => rule_page::markdown(rule),
+    }
+}
+
+fn explain_text(rule: &Rule, language: Language, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let chinese = in_chinese(language);
+    let translated = chinese.as_ref().and_then(|chinese| chinese.texts(rule));
+    if chinese.is_some() && translated.is_none() {
+        writeln!(out, "该规则尚无中文说明。\n")?;
+    }
+    let (headings, stop, comma) = match translated {
+        Some(_) => (&rule_page::CHINESE, "。", "："),
+        None => (&rule_page::ENGLISH, ".", ": "),
+    };
+    let is_translated = translated.is_some();
+    let texts = translated.unwrap_or_else(|| RuleTexts::english(rule));
+    writeln!(out, "{}{comma}{}", rule.id, texts.title)?;
+    let breaks = format!("{}{stop}", rule_page::capitalised(&texts.impact));
+    let fix = format!("[{}] {}", rule.applicability.name(), texts.fix);
+    let resources = rule_page::resources(rule);
+    let in_chinese = |provider: &Provider| match provider {
+        Provider::Aws => "AWS",
+        Provider::Alibaba => "阿里云",
+    };
+    let cloud = |provider| if is_translated { in_chinese(provider) } else { provider.describe() };
+    let clouds = rule.providers().iter().map(cloud).collect::<Vec<_>>().join(", ");
     let sections = [
-        ("Cloud", clouds.as_str()),
-        ("Severity", rule.severity.describe()),
-        ("Resources", &resources),
-        ("Reports when", rule.condition),
-        ("What breaks", &breaks),
-        ("Fix", &fix),
-        ("For example", rule.example),
+        (headings.cloud, clouds.as_str()),
+        (headings.severity, &texts.severity),
+        (headings.resources, &resources),
+        (headings.condition, &texts.condition),
+        (headings.impact, &breaks),
+        (headings.fix, &fix),
+        (headings.example, rule.example),
     ];
     for (title, body) in sections {
         writeln!(out, "\n{title}")?;
@@ -207,7 +282,7 @@ fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()
             writeln!(out, "{line}")?;
         }
     }
-    writeln!(out, "\nDecided in")?;
+    writeln!(out, "\n{}", headings.sources)?;
     for source in rule.sources {
         writeln!(out, "  {source}")?;
         if let Some(link) = rule_page::link(source).filter(|link| link != source) {
