@@ -448,6 +448,12 @@ fn a_shell_that_asks_gets_values() {
     ids.sort_unstable();
     assert_eq!(completed(&["scan", "--inventory", inventory, "--cluster-id", ""], &[]), ids);
     assert_eq!(completed(&["scan", "--inventory", "missing.json", "--cluster-id", ""], &[]), [""; 0]);
+    // What a shell would write to the terminal as it is.
+    let hostile = std::fs::read_to_string(inventory).unwrap().replace(ids[0], "\\u001b[2Jprod");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), hostile).unwrap();
+    let found = completed(&["scan", "--inventory", file.path().to_str().unwrap(), "--cluster-id", ""], &[]);
+    assert_eq!(found, ids[1..]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::cli::args::config::command_with_environment;
 use crate::cli::io::failure::Failure;
 use crate::cli::io::input;
 use crate::rules::FAMILIES;
+use crate::text;
 
 /// Variable by which a shell asks. That of clap, `COMPLETE`, may be set for another program.
 const VARIABLE: &str = "TAGAUDIT_COMPLETE";
@@ -79,7 +80,9 @@ fn with_values(command: clap::Command, inventory: Option<&PathBuf>) -> clap::Com
 fn completer(values: impl Fn() -> BTreeSet<String> + Send + Sync + 'static) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
         let begun = current.to_string_lossy().into_owned();
-        let fitting = values().into_iter().filter(move |value| value.starts_with(&begun));
+        // The shell writes them to the terminal as they are.
+        let is_printable = |value: &String| !value.is_empty() && text::printable(value) == value.as_str();
+        let fitting = values().into_iter().filter(is_printable).filter(move |value| value.starts_with(&begun));
         fitting.map(CompletionCandidate::new).collect::<Vec<_>>()
     })
 }

@@ -88,7 +88,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         // kubeadm's kubelets may have it from a unit that was not given.
         let may_have_it = arguments.distribution == Distribution::Kubeadm;
         let severity = if may_have_it && misspelt.is_none() { Severity::Warning } else { Severity::Error };
-        Some(on_started(arguments, severity, arguments.place("kubelet-arg"), "kubelet", message, fix))
+        let given = arguments.component_arguments(Component::Kubelet);
+        let own = given.iter().rfind(|one| one.name == "cloud-provider").and_then(|one| one.place);
+        let place = own.or_else(|| arguments.place("kubelet-arg"));
+        Some(on_started(arguments, severity, place, "kubelet", message, fix))
     })
 }
 
@@ -168,8 +171,10 @@ image:
         assert!(findings.is_empty(), "{findings:?}");
         let (findings, _) = lint::outcome(&RULE, &with_unit("KUBELET_EXTRA_ARGS=--v=2"));
         assert_eq!(findings.len(), 1, "{findings:?}");
-        let (findings, _) = lint::outcome(&RULE, &with_unit("KUBELET_EXTRA_ARGS=--cloud-provider=exteral"));
+        let (findings, _) = lint::outcome(&RULE, &with_unit("KUBELET_EXTRA_ARGS=--cloud-provider=exteral --v=2"));
         assert_eq!(findings.len(), 2, "{findings:?}");
+        let columns: Vec<usize> = findings.iter().flat_map(|one| &one.locations).map(|place| place.column).collect();
+        assert!(columns.contains(&28), "{columns:?}");
         let (findings, _) = lint::outcome(&RULE, &with_unit("[Service]\nExecStart=/usr/bin/kubelet --v=2"));
         assert_eq!(findings.len(), 2, "{findings:?}");
         let (findings, _) = lint::outcome(&RULE, &with_unit("[Service]\nExecStart=/usr/bin/kubelet"));
