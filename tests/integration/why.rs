@@ -313,3 +313,19 @@ fn a_line_is_that_of_the_program_that_its_frame_shows() {
         assert_eq!(component(&line).as_deref(), Some(expected), "{line}");
     }
 }
+
+#[test]
+fn a_line_itself_is_answered_as_if_it_were_in_a_file() {
+    let line = "failed calling webhook \"webhook.cert-manager.io\": Post \"https://cert-manager-webhook.cert-manager.svc:443/mutate?timeout=10s\": no endpoints available for service \"cert-manager-webhook\"";
+    let (given, piped) = (run(&["why", line]), pasted(line, &["why", "-"]));
+    assert_eq!((given.status.code(), &given.stdout), (Some(0), &piped.stdout));
+    assert!(String::from_utf8(given.stdout).unwrap().contains("the webhook of cert-manager has no Pod that is ready"));
+    // A file of that name counts more, and a single word is the name of a file.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a log of today");
+    std::fs::write(&file, "Refused: unrelated").unwrap();
+    assert_eq!(run(&["why", file.to_str().unwrap()]).status.code(), Some(3));
+    let missing = run(&["why", "no-such.log"]);
+    let error = String::from_utf8(missing.stderr).unwrap();
+    assert!(missing.status.code() == Some(2) && error.contains("help: "), "{error}");
+}

@@ -110,7 +110,7 @@ pub(crate) enum ControllerName {
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct WhyArgs {
     /// File with lines as they were pasted: a log, the output of `kubectl describe` or `kubectl get events`, an error;
-    /// `-` for standard input
+    /// `-` for standard input; or one line in quotation marks
     #[arg(value_name = "FILE", required = true)]
     pub(crate) file: Option<PathBuf>,
     /// Check the rules that find the causes in this cluster, in the recording of --inventory or in the live account. Not

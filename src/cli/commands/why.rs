@@ -1,6 +1,6 @@
 //! `tagaudit why`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::audit::Purpose;
 use crate::aws::companion_audit::audited_companions;
@@ -75,11 +75,22 @@ fn pod_objects(args: &WhyObjectArgs<NamespacedName>, files: &[PathBuf]) -> Resul
     Ok(all)
 }
 
+/// A line where a file is expected: it holds a space, and no file has that name.
+fn pasted(file: &Path) -> Option<Vec<u8>> {
+    let line = file.to_str().filter(|line| line.contains(char::is_whitespace))?;
+    (!file.exists()).then(|| line.as_bytes().to_vec())
+}
+
 fn lines(args: &WhyArgs) -> Result<Exit, Failure> {
     let format = chosen(args.output.format, args.output.output.as_deref())?;
     let Some(file) = &args.file else { return Err(Failure::usage("name a file, or `-` for standard input")) };
     input::check_stdin(&args.audit.evidence, &args.source, (std::slice::from_ref(file), None))?;
-    let bytes = read_bytes(file, MAX_PASTE_BYTES, "log")?;
+    let bytes = match pasted(file) {
+        Some(line) => line,
+        None => read_bytes(file, MAX_PASTE_BYTES, "log").map_err(|failure| {
+            failure.help("name a file, or pass a line in quotation marks, or `-` for standard input")
+        })?,
+    };
     // Terminals and logs cut characters in two.
     let paste = String::from_utf8_lossy(&bytes);
     let decoded = if args.decode { decoded(&paste, args)? } else { why::Decoded::new() };

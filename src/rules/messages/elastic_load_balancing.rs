@@ -8,6 +8,14 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(ELB, &["TooManyLoadBalancers"], "all", "Elastic Load Balancing API Reference, CreateLoadBalancer")
         .rules(&["limit-near"])
         .means("the account has as many load balancers in the region as it may have"),
+    defect(
+        ELB,
+        &["At least two subnets in two different Availability Zones must be specified"],
+        "all",
+        "Elastic Load Balancing API Reference, CreateLoadBalancer",
+    )
+    .rules(&["ingress-zones-too-few"])
+    .means("an Application Load Balancer needs subnets in two Availability Zones"),
     defect(ELB, &["TooManyTargetGroups"], "all", "Elastic Load Balancing API Reference, CreateTargetGroup")
         .rules(&["limit-near"])
         .means("the account has as many target groups in the region as it may have"),

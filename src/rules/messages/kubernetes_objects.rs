@@ -14,7 +14,19 @@ const CONTROLLERS: &[&str] =
 /// Words of the controllers of other clouds.
 const OTHER_CLOUDS: &[&str] = &["azure", "digitalocean", "gcp-", "hcloud", "openstack", "vsphere"];
 
+/// Name of the webhook of cert-manager in messages of the API server.
+const CERT_MANAGER: &str = "webhook.cert-manager.io";
+/// Document on its failures.
+const CERT_MANAGER_GUIDE: &str =
+    "cert-manager documentation, \"The Definitive Debugging Guide for the cert-manager Webhook Pod\"";
+
 pub(super) const MESSAGES: &[Message] = &[
+    defect(API, &["failed calling webhook", CERT_MANAGER, "no endpoints available for service"], "all", CERT_MANAGER_GUIDE)
+        .means("the webhook of cert-manager has no Pod that is ready: the certificate that the manifest of the AWS Load Balancer Controller asks for is not made. Apply the manifest again once `kubectl get pods -n cert-manager` shows the webhook ready"),
+    defect(API, &["failed calling webhook", CERT_MANAGER, "x509: "], "all", CERT_MANAGER_GUIDE)
+        .means("the API server does not accept the certificate of the webhook of cert-manager: its cainjector has not written the `caBundle` yet, or an earlier installation left a webhook behind"),
+    defect(API, &["failed calling webhook", CERT_MANAGER], "all", CERT_MANAGER_GUIDE)
+        .means("the API server does not reach the webhook of cert-manager (port 10250 of its Pods), or it does not run"),
     defect(
         API,
         &["cannot unmarshal ", "into Go struct field ObjectMeta", "annotations of type string"],
