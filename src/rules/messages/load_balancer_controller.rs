@@ -222,6 +222,14 @@ pub(super) const MESSAGES: &[Message] = &[
     defect(LBC, &["failed to delete securityGroup"], "2.0..3.5", "pkg/deploy/ec2/security_group_manager.go#Delete")
         .rules(&["orphan-security-group"])
         .means("another security group, or a network interface, still uses the group"),
+    defect(
+        LBC,
+        &["cannot find at least two subnets from different Availability Zones, discovered subnetIDs"],
+        "2.0..2.0",
+        "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/1693",
+    )
+    .rules(&["subnet-role-tag-missing", "subnet-foreign-cluster-tag", "ingress-zones-too-few", "lbc-cluster-name-argument"])
+    .means("an Application Load Balancer needs subnets in two zones that have the role tag, and those found are in one or none"),
     defect(LBC, &["backend not found: services"], "2.0..3.5", "pkg/ingress/enhanced_backend_builder.go")
         .means("the Ingress names a Service that does not exist"),
     defect(LBC, &["failed calling webhook", "elbv2.k8s.aws", "x509: certificate signed by unknown authority"], "2.0..3.5", "helm/aws-load-balancer-controller/templates/_helpers.tpl#webhookCerts")

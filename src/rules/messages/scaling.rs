@@ -18,6 +18,10 @@ pub(super) const MESSAGES: &[Message] = &[
     )
     .conditions(&["karpenter-selector-empty"])
     .means("no subnet has the tags of the selector"),
+    defect(KARPENTER, &["no subnets found"], "0.37..1.14", "pkg/providers/instancetype/instancetype.go#List")
+        .with_one_of(&["nodepool", "nodeclass", "provisioner", "karpenter"])
+        .conditions(&["karpenter-selector-empty"])
+        .means("the status of the EC2NodeClass has no subnet: no subnet has the tags of the selector, or the class was not reconciled"),
     defect(KARPENTER, &["no subnets exist given constraints"], "0.7..1.14", "pkg/providers/subnet/subnet.go")
         .conditions(&["karpenter-selector-empty"])
         .means("no subnet has the tags of the selector"),
