@@ -495,7 +495,11 @@ impl<'f> Reading<'f> {
             }
         }
         for text in embedded_texts(kind, &node) {
-            let Some(plain) = text.as_str().filter(|text| CloudConfig::is_one(text) || is_unit(text)) else { continue };
+            // A ConfigMap may hold the unit of any cluster, as an example or for a script.
+            let is_file = kind == DocumentKind::KubeadmWrapper;
+            let Some(plain) = text.as_str().filter(|text| CloudConfig::is_one(text) || is_file && is_unit(text)) else {
+                continue;
+            };
             let Some(inner) = source.inner(text).map(Arc::new) else { continue };
             if CloudConfig::is_one(plain) {
                 self.evidence.cloud_configs.push(CloudConfig::read(name.clone(), inner));

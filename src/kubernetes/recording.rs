@@ -252,7 +252,9 @@ fn hidden_terway_configuration(text: &str) -> String {
             *value = HIDDEN.into();
             return true;
         }
-        terway_config::MODES.contains(&name.as_str()) || is_empty && terway_config::CREDENTIALS.contains(&name.as_str())
+        let is_mode = value.as_str().is_some_and(|text| terway_config::VALUES.contains(&text));
+        terway_config::MODES.contains(&name.as_str()) && is_mode
+            || is_empty && terway_config::CREDENTIALS.contains(&name.as_str())
     });
     Value::Object(members).to_string()
 }

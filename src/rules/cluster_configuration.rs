@@ -7,7 +7,7 @@ use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::{ComponentArgument, NodeArguments, Started};
 use crate::kubernetes::images::private_ecr_host;
-use crate::kubernetes::{CloudController, Document, DocumentKind, Located, Object, Place, Workload, is_true};
+use crate::kubernetes::{CloudController, Document, DocumentKind, Evidence, Located, Object, Place, Workload, is_true};
 use crate::resource::ResourceKind;
 use crate::text;
 
@@ -153,6 +153,24 @@ fn on(
 }
 
 /// A finding on what starts nodes: on the Node, or on the configuration at a place in it.
+/// Units of the kubelet that count for a configuration: those in files, and those that the same object writes.
+fn units_for<'e>(evidence: &'e Evidence, started: &'e Started) -> impl Iterator<Item = &'e NodeArguments> {
+    let wrappers = || evidence.documents_by_kind(DocumentKind::KubeadmWrapper);
+    let holds = |document: &Document, place: &Place| {
+        let whole = document.object().place();
+        whole.file == place.file
+            && (whole.line, whole.column) <= (place.line, place.column)
+            && (place.line, place.column) <= (whole.end_line, whole.end_column)
+    };
+    evidence.kubelet_units.iter().filter(move |unit| {
+        let (Started::Declared { place: of_unit, .. }, Started::Declared { place, .. }) = (&unit.started, started)
+        else {
+            return true;
+        };
+        wrappers().find(|document| holds(document, of_unit)).is_none_or(|document| holds(document, place))
+    })
+}
+
 fn on_started(
     arguments: &NodeArguments,
     severity: Severity,

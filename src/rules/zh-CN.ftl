@@ -142,7 +142,7 @@ ali-instance-tag-missing = 节点缺少用于查找实例的标签
     .fix = 为实例添加值为集群 ID 的标签 `ack.aliyun.com`，最好是设置 Node 的 providerID。
 
 ali-kubelet-provider-id-unset = kubelet 注册时没有 providerID
-    .condition = 配置中 kubelet 有 `cloud-provider=external` 但没有 `provider-id`，`KubeletConfiguration` 和 kubelet 的 systemd 单元（`KUBELET_EXTRA_ARGS`）中也没有；并且版本已知的阿里云 CCM 声明在同一文件中、是一起给出的文件中唯一的 CCM，或正在集群中运行。只有 v2.4 至 v2.10 按地址和标签查找实例。不检查片段配置：其余部分可能已设置。如果所有 Node 都有 providerID，说明已经设置。
+    .condition = 配置中 kubelet 有 `cloud-provider=external` 但没有 `provider-id`，`KubeletConfiguration` 和 kubelet 的 systemd 单元（`KUBELET_EXTRA_ARGS`）中也没有；并且版本已知的阿里云 CCM 声明在同一文件中、是一起给出的文件中唯一的 CCM，或正在集群中运行。只有 v2.4 至 v2.10 按地址和标签查找实例。配置片段（例如 drop-in）不检查：其余部分可能已设置。如果所有 Node 都有 providerID，说明已经设置。
     .impact = 所有 Node 都不会初始化：一直带有污点 `node.cloudprovider.kubernetes.io/uninitialized`，除非机器另行设置了该参数
     .fix = 启动每个 kubelet 时设置 `provider-id=REGION.INSTANCE`，取值来自实例的元数据服务：`region-id` 和 `instance-id`。
 
@@ -230,7 +230,7 @@ ali-nodes-in-several-vpcs = 节点分布在多个 VPC 中
 
 ali-orphan-disk = 遗留的云盘
     .severity = 警告；集群仍在运行时为提示
-    .condition = 云盘状态为 `Available`，带有值为集群 ID 的 `ack.aliyun.com`（CSI 驱动的标签）或安装工具的标签，并且该地域没有集群的节点，也没有不带集群标签的运行中实例。Kubernetes 中的集群状态表明集群仍在运行时不适用。不读取伸缩组：容量不为零的伸缩组会重新创建节点。或者集群仍在运行，云盘由 CSI 驱动为其创建（`createdby=alibabacloud-csi-plugin`），但不在 PersistentVolume 列表中。
+    .condition = 云盘状态为 `Available`，带有值为集群 ID 的 `ack.aliyun.com`（CSI 驱动的标签）或安装工具的标签，并且该地域没有集群的节点，也没有不带集群标签的运行中实例。如果提供了 Kubernetes 中的集群状态，则视为集群仍在运行，上述情况不成立。不读取伸缩组：容量不为零的伸缩组会重新创建节点。或者集群仍在运行，云盘由 CSI 驱动为其创建（`createdby=alibabacloud-csi-plugin`），但不在 PersistentVolume 列表中。
     .impact = 没有任何资源使用它，但仍在产生费用
     .fix = 如果数据有用，先创建快照，再删除云盘。回收策略 `Retain` 会有意保留云盘。
 
@@ -269,8 +269,8 @@ ali-pod-cidr-shared = Node 的 Pod 网段重叠，且 CCM 写入路由
     .impact = 每次同步路由都会删除并重建其中一个 Node 的路由（一个网段包含另一个时，是网段较小的 Node）：该 Node 上的 Pod 会有几分钟无法访问
     .fix = 只保留其中一个 Node，删除其余的并让它们重新注册，各自得到自己的网段。
 
-ali-pod-cidr-without-route = VPC 不接受通往 Node 的 `podCIDR` 的路由
-    .condition = CCM 写入 Pod 网段的路由，而 Node 的 `podCIDR` 的 IPv4 网段与其实例所在 VPC 的某个交换机网段相同、被其包含，或位于 100.64.0.0/10 内。允许包含交换机网段的网段。
+ali-pod-cidr-without-route = 无法在 VPC 中为 Node 的 `podCIDR` 创建路由条目
+    .condition = CCM 写入 Pod 网段的路由，而 Node 的 `podCIDR` 的 IPv4 网段与其实例所在 VPC 的某个交换机网段相同、被其包含，或位于 100.64.0.0/10 内。Pod 网段 包含交换机网段时不报告。
     .impact = API 拒绝该路由：Node 一直带有污点 `node.kubernetes.io/network-unavailable`，没有 Pod 能在其上启动
     .fix = 选择与 VPC 的交换机不重叠的 `--cluster-cidr`，并删除 Node 对象让 kubelet 重新注册：`podCIDR` 无法修改。
 
@@ -380,7 +380,7 @@ ali-svc-pods-without-interfaces = Pod 没有弹性网卡，无法作为 Service 
     .fix = 删除该注解，以 Node 为后端，或使用 Terway。
 
 ali-svc-security-group-unusable = Service 指定的安全组无法用于其负载均衡
-    .condition = Service 的 NLB 由 CCM 创建，其注解 `…-loadbalancer-security-group-ids` 指定的安全组在节点所在地域中不存在、属于其他 VPC，或由阿里云服务托管；或指定了四个以上的安全组，或同时指定了普通安全组和企业级安全组。CCM 为 `loadBalancerSourceRanges` 创建的安全组（2.14 起）是企业级安全组，计入在内。云配置设置了 `vpcid` 和 `vswitchid` 时不检查。
+    .condition = Service 的 NLB 由 CCM 创建，其注解 `…-loadbalancer-security-group-ids` 指定的安全组在节点所在地域中不存在、属于其他 VPC，或由阿里云服务托管；或指定的安全组超过四个，或同时指定了普通安全组和企业级安全组。CCM 为 `loadBalancerSourceRanges` 创建的安全组（2.14 起）是企业级安全组，计入在内。云配置设置了 `vpcid` 和 `vswitchid` 时不检查。
     .impact = API 拒绝该安全组，每次同步都报错 `update security group ids error`：Service 一直处于 Pending，或其监听和后端不再更新
     .fix = 最多指定四个节点所在 VPC 的安全组，且类型相同。
 
@@ -460,7 +460,7 @@ ram-controller-rights-on-worker = 工作节点的角色授予了只有 CCM 才�
     .fix = 为工作节点使用单独的角色，或为 CCM 使用其他凭证。
 
 ram-node-rights-missing = 节点的角色缺少某个控制器所需的操作
-    .condition = 控制器除所在节点外没有其他凭证，而它可能运行的节点的 RAM 角色没有授予该版本日常工作所需的某个操作：cluster-autoscaler、`--alibaba-cloud-config-file` 为空的 external-dns、使用云盘的 CSI 驱动，以及 `ENIMultiIP` 模式下只有一份 `eni_conf`、且其中既没有 AccessKey 也没有 `ipam_type` 的 terway。对 DaemonSet，有一个这样的角色即报告；对 Deployment，所有角色都缺少该操作才报告。凭证可能在 Secret、ACK 的文件或自身配置中的控制器不检查。附带条件或限于部分资源的授权不检查。
+    .condition = 控制器除所在节点的 RAM 角色外没有其他凭证，而它可能运行的节点的 RAM 角色没有授予该版本日常工作所需的某个操作：cluster-autoscaler、`--alibaba-cloud-config-file` 为空的 external-dns、云盘 CSI 驱动，以及 `ENIMultiIP` 模式下只有一份 `eni_conf`、且其中既没有 AccessKey 也没有 `ipam_type` 的 terway。对 DaemonSet，有一个这样的角色即报告；对 Deployment，所有角色都缺少该操作才报告。凭证可能在 Secret、ACK 的文件或自身配置中的控制器不检查。附带条件或限于部分资源的授权不检查。
     .impact = 控制器的调用被拒绝（`Forbidden.RAM`、`NoPermission`）：云盘、节点、地址或解析记录无法创建、修改或删除
     .fix = 将这些操作写入单独的自定义策略并授权给该角色，或为控制器提供专用凭证。
 
@@ -481,7 +481,7 @@ ram-role-trust-not-ecs = 节点的 RAM 角色不信任 ECS
     .fix = 在信任策略中允许 `ecs.aliyuncs.com` 扮演该角色。
 
 ram-rrsa-action-missing = ServiceAccount 的 RAM 角色缺少其控制器所需的操作
-    .condition = 控制器通过 RRSA 扮演 RAM 角色，而该角色的策略对任何资源都没有授予该版本日常工作所需的某个操作：1.34.1 起使用云盘的 CSI 驱动，以及 1.32.0 起带有 `REGION_ID` 和会话名称的 cluster-autoscaler。附带条件或限于部分资源的授权不检查。
+    .condition = 控制器通过 RRSA 扮演 RAM 角色，而该角色的策略对任何资源都没有授予该版本日常工作所需的某个操作：1.34.1 起的云盘 CSI 驱动，以及 1.32.0 起带有 `REGION_ID` 和会话名称的 cluster-autoscaler。附带条件或限于部分资源的授权不检查。
     .impact = 控制器的调用被拒绝（`Forbidden.RAM`、`NoPermission`）：云盘或节点无法创建、修改或删除
     .fix = 授权该项目为此版本发布的策略。
 

@@ -395,7 +395,10 @@ fn printed_policies_and_baselines_are_policies() {
     insta::assert_snapshot!("explain", stdout(&["explain", "sg-multiple-tagged-on-instance"]));
     insta::assert_snapshot!("explain-zh", stdout(&["explain", "ali-provider-id-missing", "--lang", "zh"]));
     let chinese = stdout(&["rules", "--lang", "zh", "--search", "网段"]);
-    assert!(chinese.contains("VPC 不接受通往 Node 的 `podCIDR` 的路由") && chinese.contains("条规则"), "{chinese}");
+    assert!(
+        chinese.contains("无法在 VPC 中为 Node 的 `podCIDR` 创建路由条目") && chinese.contains("条规则"),
+        "{chinese}"
+    );
     // What is not translated stays English, and says so.
     let untranslated = stdout(&["explain", "sg-multiple-tagged-on-instance", "--lang", "zh"]);
     assert!(untranslated.contains("尚无中文说明") && untranslated.contains("What breaks"), "{untranslated}");

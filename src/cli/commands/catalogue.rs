@@ -67,7 +67,7 @@ pub fn rules_markdown_in_chinese() -> String {
 
 fn pages_in_chinese(chosen: &[&'static Rule], chinese: &Chinese) -> String {
     let mut page = String::from(
-        "# 规则\n\n由 `tagaudit rules --lang zh --format markdown` 生成，测试确保其为最新。`tagaudit explain RULE --lang zh` 显示一条规则。\n\n| 规则 | 问题 | 级别 | 修复 |\n|---|---|---|---|\n",
+        "# 规则\n\n由 tagaudit 的规则生成，测试确保其为最新。`tagaudit explain RULE --lang zh` 显示一条规则。\n\n| 规则 | 问题 | 级别 | 修复 |\n|---|---|---|---|\n",
     );
     for rule in chosen {
         let texts = texts_of(rule, Some(chinese));

@@ -45,7 +45,8 @@ fn value_of(option: &str, arguments: &[OsString]) -> Option<String> {
     let given = |word: &str| word.strip_prefix(option)?.strip_prefix('=').map(str::to_owned);
     while let Some(word) = words.next() {
         if is_it(word) {
-            return words.next().map(str::to_owned);
+            // bash takes `=` for a word.
+            return words.find(|word| *word != "=").map(str::to_owned);
         }
         if let Some(value) = given(word) {
             return Some(value);
@@ -103,7 +104,9 @@ fn baselines_of_roles() -> BTreeSet<String> {
 
 /// Cluster ids of an inventory; none if it cannot be read.
 fn clusters(inventory: Option<&PathBuf>) -> BTreeSet<String> {
-    let estate = inventory.and_then(|path| input::if_recorded(path).ok().flatten());
+    // Standard input and pipes belong to the shell.
+    let file = inventory.filter(|path| path.is_file());
+    let estate = file.and_then(|path| input::if_recorded(path).ok().flatten());
     estate.map(|estate| estate.as_ref().clusters().ids()).unwrap_or_default()
 }
 

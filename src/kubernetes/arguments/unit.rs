@@ -26,16 +26,30 @@ pub(in crate::kubernetes) fn is_unit(text: &str) -> bool {
 pub(in crate::kubernetes) fn from_unit(name: &str, source: &Arc<Source>) -> NodeArguments {
     let text = source.text();
     let all = settings(text).unwrap_or_default();
-    let mut words = Vec::new();
-    let mut is_whole = false;
-    for one in all.iter().filter(|one| holds_arguments(text, one)) {
-        let held = text.get(one.value.clone()).unwrap_or_default();
-        if one.name == COMMAND {
-            // The unit of the packages has a bare command, which a drop-in replaces.
-            is_whole = held.contains("--") && !held.contains('$');
+    let value = |one: &Setting<'_>| text.get(one.value.clone()).unwrap_or_default();
+    // An empty command takes back the earlier ones.
+    let mut command = None;
+    for one in all.iter().filter(|one| one.name == COMMAND) {
+        if value(one).trim().is_empty() {
+            command = None;
+        } else if holds_arguments(text, one) {
+            command = Some(one);
         }
-        words.extend(words_in(source, one.value.clone()));
     }
+    // Of a variable the last value counts, if the command takes it at all.
+    let mut variables: Vec<(&str, &Setting<'_>)> = Vec::new();
+    for one in &all {
+        if let Some(name) = variable_of(text, one)
+            && command.is_none_or(|command| value(command).contains(name))
+        {
+            variables.retain(|(known, _)| *known != name);
+            variables.push((name, one));
+        }
+    }
+    let parts = variables.iter().map(|(_, one)| *one).chain(command);
+    let words: Vec<Located<String>> = parts.flat_map(|one| words_in(source, one.value.clone())).collect();
+    // The unit of the packages has a bare command, which a drop-in replaces.
+    let is_whole = command.is_some_and(|one| value(one).contains("--") && !value(one).contains('$'));
     let flags = parse_flags(&words);
     let arguments = flags.into_iter().map(|flag| {
         let value = format!("{}={}", flag.name.replace('_', "-"), flag.value);
@@ -73,12 +87,13 @@ fn settings(text: &str) -> Option<Vec<Setting<'_>>> {
             }
         } else if is_setting {
             let (name, _) = held.split_once('=')?;
+            let name = name.trim_end();
             let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if name.is_empty() || !name.chars().all(is_name) {
                 return None;
             }
-            let indent = line.len() - line.trim_start().len();
-            found.push(Setting { name, value: start + indent + name.len() + 1..at });
+            let sign = line.find('=').unwrap_or_default();
+            found.push(Setting { name, value: start + sign + 1..at });
         }
         continues = (continues || is_setting) && held.ends_with('\\');
     }
@@ -87,43 +102,50 @@ fn settings(text: &str) -> Option<Vec<Setting<'_>>> {
 
 /// True for `KUBELET_…ARGS=`, for `Environment="KUBELET_…ARGS=`, and for the command that starts a kubelet.
 fn holds_arguments(text: &str, setting: &Setting<'_>) -> bool {
-    let is_variable = |name: &str| name.starts_with("KUBELET_") && name.ends_with("ARGS");
-    let value = text.get(setting.value.clone()).unwrap_or_default().trim();
-    match setting.name {
+    let value = text.get(setting.value.clone()).unwrap_or_default();
+    let starts_kubelet = || {
+        let program = value.split_whitespace().next().unwrap_or_default().trim_start_matches(['-', '@', ':', '+', '!']);
+        program.trim_matches(['"', '\'']).rsplit('/').next() == Some("kubelet")
+    };
+    variable_of(text, setting).is_some() || setting.name == COMMAND && starts_kubelet()
+}
+
+/// The variable with arguments of the kubelet that a setting sets.
+fn variable_of<'t>(text: &'t str, setting: &Setting<'t>) -> Option<&'t str> {
+    let name = match setting.name {
         "Environment" => {
-            value.trim_start_matches(['"', '\'']).split_once('=').is_some_and(|(name, _)| is_variable(name))
+            let value = text.get(setting.value.clone())?.trim().trim_start_matches(['"', '\'']);
+            value.split_once('=')?.0
         }
-        COMMAND => {
-            let program =
-                value.split_whitespace().next().unwrap_or_default().trim_start_matches(['-', '@', ':', '+', '!']);
-            program.rsplit('/').next() == Some("kubelet")
-        }
-        name => is_variable(name),
-    }
+        name => name,
+    };
+    (name.starts_with("KUBELET_") && name.ends_with("ARGS")).then_some(name)
 }
 
 /// Words of a value with their places, without quotation marks around them.
 fn words_in(source: &Source, range: Range<usize>) -> Vec<Located<String>> {
     let text = source.text().get(range.clone()).unwrap_or_default();
-    let is_between = |c: char| c.is_whitespace() || c == '\\';
     let mut found = Vec::new();
     let mut at = 0;
-    for part in text.split_inclusive(is_between) {
-        let start = range.start + at;
-        at += part.len();
-        let word = part.trim_end_matches(is_between);
-        // The first word of a variable in a unit begins with its name.
-        let skipped = match word.find("ARGS=") {
-            Some(name) if !word.starts_with('-') => name + "ARGS=".len(),
-            _ => 0,
-        };
-        let quotes = |c: char| c == '"' || c == '\'';
-        let rest = word.get(skipped..).unwrap_or_default();
-        let plain = rest.trim_start_matches(quotes);
-        let (begin, plain) = (start + skipped + rest.len() - plain.len(), plain.trim_end_matches(quotes));
-        if !plain.is_empty() {
-            let place = source.place(Span { start: begin, end: begin + plain.len() });
-            found.push(Located { value: plain.to_owned(), place });
+    for line in text.split_inclusive('\n') {
+        let is_comment = at > 0 && line.trim_start().starts_with(['#', ';']);
+        for part in line.split_inclusive(char::is_whitespace) {
+            let start = range.start + at;
+            at += part.len();
+            let word = part.trim_end_matches(char::is_whitespace);
+            // The first word of a variable in a unit begins with its name.
+            let skipped = match word.find("ARGS=") {
+                Some(name) if !word.trim_start_matches(['"', '\'']).starts_with('-') => name + "ARGS=".len(),
+                _ => 0,
+            };
+            let quotes = |c: char| matches!(c, '"' | '\'' | '\\');
+            let rest = word.get(skipped..).unwrap_or_default();
+            let plain = rest.trim_start_matches(quotes);
+            let (begin, plain) = (start + skipped + rest.len() - plain.len(), plain.trim_end_matches(quotes));
+            if !plain.is_empty() && !is_comment {
+                let place = source.place(Span { start: begin, end: begin + plain.len() });
+                found.push(Located { value: plain.replace(quotes, ""), place });
+            }
         }
     }
     found
@@ -153,6 +175,24 @@ mod tests {
             "[Unit]\nDescription=kubelet\n[Service]\nExecStart=/usr/local/bin/kubelet \\\n  --v=2 \\\n  --cloud-provider=external\nRestart=always\n",
         ] {
             assert_eq!(value(text, "cloud-provider").as_deref(), Some("external"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_systemd_takes_back_or_never_takes_does_not_count() {
+        for (text, expected) in [
+            ("ExecStart=/usr/bin/kubelet --cloud-provider=aws\nExecStart=\nExecStart=/usr/bin/kubelet --v=2\n", None),
+            ("Environment=KUBELET_A_ARGS=--cloud-provider=aws\nEnvironment=KUBELET_A_ARGS=--v=2\n", None),
+            (
+                "Environment=KUBELET_OLD_ARGS=--cloud-provider=aws\nExecStart=/usr/bin/kubelet --v=2 $KUBELET_NEW_ARGS\n",
+                None,
+            ),
+            ("ExecStart=/usr/bin/kubelet \\\n# --cloud-provider=aws \\\n --v=2\n", None),
+            ("ExecStart=/usr/bin/kubelet --cloud-provider=\"external\" --v=2\n", Some("external")),
+            ("KUBELET_EXTRA_ARGS=\"--cloud-provider=\\\"external\\\"\"\n", Some("external")),
+            ("ExecStart = /usr/bin/kubelet --cloud-provider=external\n", Some("external")),
+        ] {
+            assert_eq!(value(text, "cloud-provider").as_deref(), expected, "{text}");
         }
     }
 

@@ -59,7 +59,7 @@ fn check(context: &Context<'_>, _: &[KubernetesNode]) -> CheckResult {
     match ranges {
         0 => CheckResult::not_applicable("no Node has an IPv4 podCIDR"),
         _ => CheckResult::counted(ranges, found).unless(
-            (!is_known).then_some("the ranges of the vSwitches of a Node are not known: record the account again"),
+            (!is_known).then_some("the instance of a Node, or the range of a vSwitch of its VPC, is not known (recordings of earlier versions have no ranges)"),
         ),
     }
 }

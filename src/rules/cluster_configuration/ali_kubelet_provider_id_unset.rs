@@ -3,7 +3,7 @@ use crate::rules::ALIBABA;
 use crate::rules::alibaba_node::finds_by_tag;
 use crate::rules::prelude::*;
 
-use super::{for_each_arguments, is_declared_for, on_started};
+use super::{for_each_arguments, is_declared_for, on_started, units_for};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-kubelet-provider-id-unset",
@@ -38,9 +38,8 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
     }
     // `providerID` of a `KubeletConfiguration`, and an argument in the unit of the kubelet, are the same setting.
     let has_id = |one: &NodeArguments| one.component_value(Component::Kubelet, "provider-id").is_some();
-    let adds = |one: &NodeArguments| matches!(one.distribution, Distribution::Kubelet | Distribution::Unit);
-    if evidence.arguments().iter().any(|one| adds(one) && has_id(one)) {
-        return CheckResult::not_applicable("a KubeletConfiguration, or the unit of a kubelet, has a providerID");
+    if evidence.arguments().iter().any(|one| one.distribution == Distribution::Kubelet && has_id(one)) {
+        return CheckResult::not_applicable("a KubeletConfiguration has a providerID");
     }
     let runs = controllers.any(|one| one.chart.is_none()) && evidence.nodes.is_some();
     for_each_arguments(context, |arguments| {
@@ -48,13 +47,11 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let is_asked = runs || is_declared_for(evidence.alibaba_controllers(), place);
         let kubelet = |name| arguments.component_value(Component::Kubelet, name).filter(|value| !value.is_empty());
         let is_external = kubelet("cloud-provider") == Some("external");
-        // The rest of its arguments may be in a configuration of kubeadm.
-        let is_unit = arguments.distribution == Distribution::Unit;
-        let is_part = if is_unit { evidence.arguments().iter().any(has_id) } else { arguments.is_part };
         if !is_asked
             || !is_external
             || kubelet("provider-id").is_some()
-            || is_part
+            || arguments.is_part
+            || units_for(evidence, &arguments.started).any(has_id)
             || arguments.distribution == Distribution::Rke
         {
             return None;
@@ -141,7 +138,11 @@ spec:
 
     #[test]
     fn arguments_of_the_unit_count() {
-        lint::fires(&RULE, &with_unit("--cloud-provider=external", ""));
+        lint::fires(&RULE, &with_unit("--v=2", "cloud-provider: external"));
+        // The unit of one object is not that of the machines of another.
+        let (one, other) = ("--provider-id=${REGION}.${INSTANCE}", "cloud-provider: external");
+        let both = format!("{}---\n{}", with_unit(one, other), with_unit("--v=2", other).replace("workers", "others"));
+        lint::fires(&RULE, &both);
         for (unit, kubeadm) in [
             ("--cloud-provider=external --provider-id=${REGION}.${INSTANCE}", ""),
             ("--provider-id=${REGION}.${INSTANCE}", "cloud-provider: external"),

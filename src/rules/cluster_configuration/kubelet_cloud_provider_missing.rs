@@ -2,7 +2,7 @@ use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Start
 use crate::rules::ANY_CLOUD;
 use crate::rules::prelude::*;
 
-use super::{for_each_arguments, is_declared_for, is_misspelt_external, on_started};
+use super::{for_each_arguments, is_declared_for, is_misspelt_external, on_started, units_for};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubelet-cloud-provider-missing",
@@ -39,7 +39,6 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         );
     }
     let nodes_say = controllers.iter().any(|one| one.chart.is_none());
-    let unit_says = context.evidence.kubelet_units.iter().any(is_external);
     for_each_arguments(context, |arguments| {
         // Configurations in a file are for the cluster of that file.
         let is_asked = match &arguments.started {
@@ -58,9 +57,10 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
             (Distribution::K3s | Distribution::Rke2, _) => !is_without_own(context, arguments),
             _ => false,
         };
+        let unit_says = || units_for(context.evidence, &arguments.started).any(is_external);
         let is_said_elsewhere = arguments.is_part
             || arguments.distribution == Distribution::Rke
-            || matches!(arguments.distribution, Distribution::Kubeadm | Distribution::Unit) && unit_says;
+            || matches!(arguments.distribution, Distribution::Kubeadm | Distribution::Unit) && unit_says();
         // The kubelet does not start with an unknown provider.
         let misspelt = kubelet.filter(|value| is_misspelt_external(value));
         if !is_asked

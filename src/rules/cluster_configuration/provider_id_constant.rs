@@ -32,7 +32,7 @@ fn check(context: &KubernetesContext<'_>) -> CheckResult {
         let is_of_another_cloud = id.contains("://") && !id.starts_with("aws://");
         if id.contains("{{")
             || id.contains("__")
-            || id.contains(['$', '<', '`'])
+            || id.contains(['$', '<', '`', '%'])
             || id.is_empty()
             || is_of_another_cloud
         {
