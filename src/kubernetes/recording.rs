@@ -247,14 +247,12 @@ fn hidden_json(text: &str) -> String {
 fn hidden_terway_configuration(text: &str) -> String {
     let Ok(Value::Object(mut members)) = serde_json::from_str(text) else { return HIDDEN.to_owned() };
     members.retain(|name, value| {
-        let is_empty = value.as_str().is_some_and(str::is_empty);
-        if terway_config::CREDENTIALS.contains(&name.as_str()) && !is_empty {
+        let is_mode = terway_config::MODES.contains(&name.as_str());
+        let kept: &[&str] = if is_mode { &terway_config::VALUES } else { &[""] };
+        if value.as_str().is_none_or(|text| !kept.contains(&text)) {
             *value = HIDDEN.into();
-            return true;
         }
-        let is_mode = value.as_str().is_some_and(|text| terway_config::VALUES.contains(&text));
-        terway_config::MODES.contains(&name.as_str()) && is_mode
-            || is_empty && terway_config::CREDENTIALS.contains(&name.as_str())
+        is_mode || terway_config::CREDENTIALS.contains(&name.as_str())
     });
     Value::Object(members).to_string()
 }
@@ -362,6 +360,7 @@ mod tests {
         assert_eq!(kept, r#"{"access_key":"********","access_secret":"","ipam_type":"crd"}"#);
         assert_eq!(of(kept.as_str().unwrap()), kept);
         assert_eq!(of("access_key: leak"), HIDDEN);
+        assert_eq!(of(r#"{"ipam_type": {"a": "leak"}}"#), r#"{"ipam_type":"********"}"#);
     }
 
     #[test]

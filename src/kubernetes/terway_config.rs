@@ -15,7 +15,7 @@ pub(crate) const CREDENTIALS: [&str; 3] = ["access_key", "access_secret", "crede
 /// Who allocates addresses: `crd` is the control plane of terway. And their families.
 pub(crate) const MODES: [&str; 2] = ["ipam_type", "ip_stack"];
 
-/// Values of the modes; a recording keeps no other.
+/// Values of the modes; a recording hides any other.
 pub(crate) const VALUES: [&str; 6] = ["", "crd", "default", "dual", "ipv4", "ipv6"];
 
 /// True if terway in a namespace certainly allocates IPv4 addresses with the role of its node. False as well if a
