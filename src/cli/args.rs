@@ -22,6 +22,7 @@ pub(super) mod examples;
 pub(super) mod fix;
 mod help;
 pub(super) mod outputs;
+mod plugin;
 pub(super) mod policy;
 pub(super) mod said;
 pub(super) mod values;

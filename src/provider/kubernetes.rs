@@ -116,6 +116,11 @@ pub(crate) fn contexts(pattern: &str) -> Result<Vec<String>, Error> {
     Ok(found)
 }
 
+/// The current context of the kubeconfig; `None` if it has none or cannot be read.
+pub(crate) fn current_context() -> Option<String> {
+    kubeconfig().ok()?.current_context.filter(|name| !name.is_empty())
+}
+
 /// True if a text selects contexts by their form.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])

@@ -420,6 +420,170 @@ ali-vpc-several-clusters = 多个集群的节点运行在同一 VPC
     .impact = 本身没有影响；使用云路由时，两个集群的控制器都会写入该 VPC 的路由表
     .fix = 如果是有意为之，无需处理：为各集群设置不重叠的 Pod 网段。
 
+apiserver-cloud-provider-flag = server 节点向 kube-apiserver 传递 `--cloud-provider` 或 `--cloud-config`
+    .severity = 警告；有 Node 运行的版本已移除该参数，或 --target-kubernetes 指定了这样的版本时为错误
+    .condition = RKE2 或 K3s 的 server 节点、RKE2、K3s、Rancher、RKE 或 kubeadm 的配置，或静态 Pod 清单，在 `kube-apiserver-arg` 中设置了 `cloud-provider=…` 或 `cloud-config=…`。Kubernetes 1.33 从 kube-apiserver 中移除了这两个参数。
+    .impact = 升级到 1.33 时在第一个 server 节点上失败：kube-apiserver 无法启动（`unknown flag: --cloud-provider`）
+    .fix = 升级前从 `kube-apiserver-arg` 中删除。使用外部 CCM 时 kube-apiserver 不需要这两个参数：`--cloud-provider` 属于 kubelet，`--cloud-config` 属于 CCM。
+
+ccm-absent = 节点等待的 CCM 并未运行
+    .condition = kubelet 以 `cloud-provider=external` 启动，或 Node 带有污点 `node.cloudprovider.kubernetes.io/uninitialized`，但工作负载中没有 CCM。需要所有命名空间的 DaemonSet 和 Deployment，且发行版不运行自带的控制器。
+    .impact = 新节点的污点无法移除：普通 Pod 不会调度到这些节点，Service 也得不到负载均衡
+    .fix = 安装对应云平台的 CCM，配置其容忍度，并使用主机网络。
+
+ccm-cloud-config-not-mounted = CCM 读取的云配置文件未挂载到容器中
+    .condition = CCM 启动时带有 `--cloud-config`，其容器挂载了卷，但没有任何卷挂载在该路径或其上级目录。Chart、相对路径、脚本以及没有任何挂载的容器不检查。
+    .impact = CCM 无法启动：文件不存在
+    .fix = 将包含该文件的卷挂载到 `--cloud-config` 所指定的目录。
+
+ccm-dns-policy = CCM 依赖集群 DNS
+    .condition = CCM 使用主机网络，且 `dnsPolicy: ClusterFirstWithHostNet`。
+    .impact = 在新集群中，DNS 只能运行在已初始化的节点上，而节点在等待 CCM，因此 CCM 无法解析云平台的地址
+    .fix = 设置 `dnsPolicy: Default`。
+
+ccm-no-leader-election = 多个 CCM 同时工作
+    .condition = CCM 以 `--leader-elect=false` 启动，且部署为 DaemonSet，或副本数大于 1 的 Deployment。
+    .impact = 每个 Pod 都会创建和修改同一批负载均衡：Service 会得到两个负载均衡，各 Pod 的修改相互覆盖
+    .fix = 删除 `--leader-elect=false`，或只运行一个 Pod。
+
+ccm-rbac-subject-mismatch = CCM 的权限绑定到了其他账号
+    .condition = 没有任何 ClusterRoleBinding 引用 CCM 的 ServiceAccount；而按角色名或 ServiceAccount 名判断属于 CCM 的绑定，引用了其他 ServiceAccount，或没有写命名空间。被其他工作负载使用的 ServiceAccount 不计入。
+    .impact = CCM 没有权限（`leases.coordination.k8s.io is forbidden`），永远不会成为 leader
+    .fix = 在绑定和 Pod（`serviceAccountName`）中使用相同的 ServiceAccount 和命名空间。
+
+ccm-selector-matches-no-node = 没有节点符合 CCM 的选择器
+    .condition = 没有 Node 带有 CCM 的 `nodeSelector` 和必需节点亲和性所要求的标签。没有提供 Node 时，检查 Rancher 集群或 `cluster.yml` 定义的机器。
+    .impact = 不会创建任何 CCM Pod，也没有任何报错：新节点的污点无法移除，Service 得不到负载均衡
+    .fix = 选择该发行版控制平面节点带有的标签：`node-role.kubernetes.io/control-plane` 在 kubeadm 和 kOps 中为 `""`，在 RKE2 和 K3s 中为 `"true"`；RKE 使用 `controlplane`。使用 `Exists` 的节点亲和性适用于所有发行版。
+
+ccm-toleration-missing = CCM 不容忍其节点的污点
+    .severity = 错误；部分节点可以接受时为警告
+    .condition = CCM 不容忍新节点在初始化之前带有的 `node.cloudprovider.kubernetes.io/uninitialized`，或不容忍所选节点的某个污点。资源压力等临时污点不计入。
+    .impact = CCM 的 Pod 不会运行在这些节点上：新节点无法初始化，Service 得不到负载均衡
+    .fix = 使用 `operator: Exists` 的容忍度：控制平面污点在 kubeadm、kOps 和 Rancher 中没有值，在 RKE 中值为 `true`。Rancher 中带有 etcd 角色的机器还有 `node-role.kubernetes.io/etcd:NoExecute`。
+
+cloud-provider-unknown = 组件的 cloud provider 是 Kubernetes 不支持的
+    .condition = Node 或配置中 kubelet、kube-apiserver 或 kube-controller-manager 的 `cloud-provider` 既不是 `external`，也不是 Kubernetes 曾经内置的：aws、azure、cloudstack、gce、openstack、ovirt、photon、vsphere。kubelet 中拼写错误的 `external` 由 `kubelet-cloud-provider-missing` 报告。
+    .impact = 组件无法启动：`unknown cloud provider`
+    .fix = kubelet 和 kube-controller-manager 设置 `cloud-provider=external`，kube-apiserver 不设置。
+
+component-argument-misspelt = 组件不支持所设置的参数
+    .condition = `kubelet-arg`、`kube-apiserver-arg` 或 `kube-controller-manager-arg`，或 RKE、kubeadm 的额外参数中，某个与 cloud provider 有关的参数不是该组件的参数：例如 RKE2 的设置 `cloud-provider-name`、用空格代替了连字符，或拼写错误。或 `KubeletConfiguration` 中有只能作为启动参数的设置，例如 `cloudProvider`。
+    .impact = 组件无法启动：`unknown flag`
+    .fix = 使用该组件的参数写法：kubelet 为 `cloud-provider=external`。
+
+controller-lease-stale = CCM 没有任何 Pod 是 leader
+    .condition = kube-system 中 CCM 的 Lease（`--leader-elect-resource-name`；默认为 `cloud-controller-manager`，阿里云 CCM 为 `ccm`）的最近续约时间，比 kube-system 中最新续约的 Lease 早五分钟以上。
+    .impact = CCM 不再工作：新 Node 的污点 `node.cloudprovider.kubernetes.io/uninitialized` 无法移除，新的 LoadBalancer Service 一直处于 Pending
+    .fix = 检查 CCM Pod 的状态和日志：是否已启动、能否访问 API Server、是否有权更新 Lease。
+
+controller-manifest-obsolete = YAML 清单使用了已移除的 API 版本
+    .condition = CCM 的 DaemonSet 或 Deployment 使用 `extensions/v1beta1`、`apps/v1beta1` 或 `apps/v1beta2`（Kubernetes 1.15 是最后支持的版本），或与其绑定的角色使用 `rbac.authorization.k8s.io/v1beta1`（最后支持的版本为 1.21）。
+    .impact = API Server 拒绝该清单：`no matches for kind`
+    .fix = 使用带有 `selector` 的 `apps/v1`，以及 `rbac.authorization.k8s.io/v1`。
+
+controller-not-running = 某个控制器没有 Pod 在运行
+    .condition = 某个控制器（CCM、AWS Load Balancer Controller、EBS 或 EFS CSI 驱动、cluster autoscaler、Karpenter、external-dns、VPC CNI）的 Deployment 或 DaemonSet 需要 Pod，但没有 Pod 就绪，并且 Pod 或事件给出了原因：无法拉取镜像、容器反复失败或无法创建、没有节点可调度、无法挂载卷、无法配置网络，或无法创建 Pod。对创建超过五分钟且没有容器启动过的 Pod 才参考事件；对没有 Pod 的工作负载，只参考最近 20 分钟内重复出现的事件。
+    .impact = 该控制器的工作无人执行：负载均衡、存储卷、节点或 Pod 地址不会被创建、更新或删除；没有 CCM 时，新 Node 的污点 `uninitialized` 无法移除
+    .fix = 排除 Pod 所给出的原因。
+
+ecr-credential-flag-alone = kubelet 的两个镜像凭证参数只设置了一个
+    .condition = kubelet 设置了 `image-credential-provider-config` 而没有设置 `image-credential-provider-bin-dir`，或相反。
+    .impact = kubelet 无法启动
+    .fix = 两个都设置，或都不设置。
+
+embedded-ccm-still-on = 发行版自带的 CCM 与另一个 CCM 同时运行
+    .severity = 错误；RKE2 仍会关闭自带的 CCM 时为警告，除非 --target-kubernetes 指定的版本不再如此
+    .condition = RKE2 或 K3s 的 server 节点要求使用其他 CCM（RKE2 的 `cloud-provider-name`，或 `kubelet-arg` 中的 `cloud-provider=external`），或同一集群中运行或声明了其他 CCM，而 server 节点没有设置 `disable-cloud-controller: true`。在 1.35 之前，RKE2 只要设置了该名称就会关闭自带的 CCM；对于 `rancher-vsphere` 和 `harvester` 至今如此。
+    .impact = 自带的 CCM 为新 Node 设置 `rke2://` 或 `k3s://` 形式的 providerID，该字段无法修改：只能替换该 Node
+    .fix = 在所有 server 节点（包括只运行 etcd 的节点）的配置中设置 `disable-cloud-controller: true`。
+
+embedded-manifest-malformed = 配置中内嵌的 YAML 无法解析
+    .condition = Rancher 集群的 `additionalManifest`、RKE 的 `addons` 或 ConfigMap 的某个键不是 YAML，或包含无效对象。HelmChart 的 `valuesContent` 是映射而不是字符串。
+    .impact = 该文本的内容都不会应用，或 Chart 安装时没有使用这些值
+    .fix = 在所报告的位置更正文本。缩进不能使用制表符，文本块以 `|` 开头。
+
+feature-gate-removed = 组件设置了已移除的特性门控
+    .severity = 警告；有 Node 运行的版本已移除该门控，或 --target-kubernetes 指定了这样的版本时为错误
+    .condition = RKE2 或 K3s 的节点，或 RKE2、K3s、Rancher、RKE、kubeadm、kOps 或 kubelet 的配置（`featureGates`），在 `kubelet-arg`、`kube-apiserver-arg` 或 `kube-controller-manager-arg` 的 `feature-gates` 中设置了后续版本不再支持的 cloud provider 迁移门控。`CSIMigration`、`CSIMigrationAWS` 和 `ControllerManagerLeaderMigration` 存在到 1.26；前两个从 1.25 起不能关闭。`KubeletCredentialProviders` 存在到 1.28，`InTreePluginAWSUnregister` 存在到 1.30，`DisableCloudProviders` 和 `DisableKubeletCloudCredentialProviders` 存在到 1.32。
+    .impact = 升级后组件无法启动：`unrecognized feature gate`
+    .fix = 当所有 Node 的版本都不再需要该门控时，在升级到不支持它的版本之前从配置中删除。
+
+gateway-not-judged = 不检查 Gateway API 的对象
+    .condition = 提供了 Gateway API（`gateway.networking.k8s.io`）的 Gateway、ListenerSet 或路由。不模拟其控制器的行为，也不核对其负载均衡。
+    .impact = 这些对象的负载均衡未被审计
+    .fix = 无需处理：请查看 Gateway 的状态及其控制器的日志。
+
+kcm-controllers-unknown = kube-controller-manager 引用了已不存在的控制器
+    .severity = 警告；有 Node 运行的版本没有这些控制器，或 --target-kubernetes 指定了这样的版本时为错误
+    .condition = kube-controller-manager 的 `controllers` 中有 `service`、`route` 或 `cloud-node-lifecycle`，使用新旧名称之一，带或不带前导连字符。Kubernetes 1.37 不支持这些名称。
+    .impact = 从 1.37 起 kube-controller-manager 无法启动：`"service" is not in the list of known controllers`
+    .fix = 升级前从 `controllers` 中删除这些名称：使用外部 cloud provider 时它们会自动停用。
+
+key-repeated = 对象中有重复的键
+    .severity = 警告；两个值相同时为提示
+    .condition = YAML 或 JSON 文档的同一个对象中，某个键出现两次。其他规则按最后一个值判断。
+    .impact = `kubectl apply` 和大多数程序使用最后一个值，丢弃另一个且没有提示；Kustomize 拒绝该文件
+    .fix = 只保留一个，或将两者的值合并到一个键下。
+
+kubeadm-extra-args-shape = kubeadm 无法解析这种形式的额外参数
+    .condition = kubeadm `v1beta4` 中的额外参数写成了映射，或更早版本中写成了列表。
+    .impact = kubeadm 失败：`cannot unmarshal`
+    .fix = `v1beta4` 中写成由 `name` 和 `value` 组成的列表，更早版本中写成映射。
+
+kubeadm-version-refused = kubeadm 不支持该版本的配置
+    .condition = kubeadm 配置使用 `v1beta2` 或更早版本（kubeadm 从 1.27 起不支持），或 `v1beta1` 或更早版本（最后支持的版本为 1.21），或其 kind 已被移除。如果文件指定了 Kubernetes 版本，则按该版本判断。
+    .impact = kubeadm 在执行任何操作之前失败
+    .fix = 用 `kubeadm config migrate` 转换。
+
+kubelet-cloud-config-flag = 节点向 kubelet 传递 `--cloud-config`
+    .severity = 警告；有 Node 运行的版本已移除该参数，或 --target-kubernetes 指定了这样的版本时为错误
+    .condition = RKE2 或 K3s 的节点，或 RKE2、K3s、Rancher、RKE 或 kubeadm 的配置，在 `kubelet-arg` 中设置了 `cloud-config=…`。使用外部 CCM 时 kubelet 不读取该文件，Kubernetes 1.34 移除了该参数。
+    .impact = 升级到 1.34 时在第一个节点上失败：kubelet 无法启动（`unknown flag: --cloud-config`）
+    .fix = 从 `kubelet-arg` 中删除；该文件属于 CCM。
+
+kubelet-cloud-provider-missing = kubelet 不等待 CCM
+    .severity = 错误；kubeadm 配置为警告：kubelet 的 systemd 单元中可能已设置
+    .condition = 存在 CCM，或同一文件中、或在一起给出的文件中唯一声明了 CCM，或这些配置中另有 kubelet 使用外部 cloud provider；但某个配置，或记录了启动参数的 Node，没有为 kubelet 设置 `cloud-provider=external`，或拼写错误：既没有直接设置，也没有通过 RKE2 的 `cloud-provider-name: external` 或 K3s、RKE2 自带的 CCM 设置。
+    .impact = 这样的节点注册时没有未初始化污点，永远得不到 providerID：负载均衡会跳过它，也无法挂载云盘。已有节点的 providerID 不变，因此问题不易察觉
+    .fix = 为所有节点设置 `kubelet-arg: cloud-provider=external`。
+
+leader-migration-kcm-external = kube-controller-manager 占有 CCM 所等待的锁
+    .condition = kube-controller-manager 以 `cloud-provider=external` 和 `enable-leader-migration` 启动。
+    .impact = 它占有迁移锁却不执行相应工作：CCM 永远无法接管
+    .fix = 在将 kube-controller-manager 改为 external 的同一步中，删除 `enable-leader-migration`。
+
+node-addresses-empty = 在 CCM 设置之前，Node 没有地址
+    .condition = Kubernetes 1.29 或更高版本的 Node 带有污点 `node.cloudprovider.kubernetes.io/uninitialized`，没有 `InternalIP`，且 kubelet 没有 `--node-ip`。
+    .impact = 在此之前使用主机网络的 Pod 没有地址；如果 CCM 或网络插件启动时需要地址，两者会相互等待
+    .fix = 启动 kubelet 时设置 `--node-ip=ADDRESS`，或设置 `--node-ip=0.0.0.0`，由 kubelet 自行检测地址。
+
+node-excluded-worker = worker 节点被排除在负载均衡之外
+    .condition = 不运行控制平面的 Node 带有标签 `node.kubernetes.io/exclude-from-external-load-balancers`。kubeadm 和 kOps 为控制平面设置该标签。值为 `false` 时的效果由 `node-exclude-label-false` 报告。
+    .impact = 负载均衡不向该节点转发流量；其 Pod 只能经由其他 Node 访问，`externalTrafficPolicy: Local` 时则无法访问
+    .fix = 如非有意设置，删除该标签。
+
+node-name-constant = 所有机器的节点名相同
+    .condition = Rancher 集群为某个角色的机器设置了固定的 `node-name`，或为其 kubelet 设置了固定的 `hostname-override`。
+    .impact = 第二台同名机器无法加入，或接管第一台的 Node；CCM 按该名称最多找到一个实例
+    .fix = 删除该设置，使每台机器使用各自的名称；在 RKE2 中，`node-name-from-cloud-provider-metadata: true` 使用实例的名称。
+
+node-uninitialized-stuck = Node 仍在等待 CCM
+    .condition = Node 创建超过五分钟后仍带有污点 `node.cloudprovider.kubernetes.io/uninitialized`。当前时间由 Lease 和最新的对象推断。
+    .impact = 普通 Pod 不会调度到该节点，负载均衡也不会添加该节点：CCM 的日志中有 `failed to get instance metadata` 或 `instance not found`，或 CCM 没有运行
+    .fix = 查看 CCM 的日志。其他检查结果可能给出原因：没有 CCM、CCM 不在任何节点上运行、没有与节点名对应的实例，或缺少标签或权限。
+
+object-field-type = 对象字段的类型错误，API Server 会拒绝
+    .condition = Service、Ingress 或 IngressClass 中与负载均衡有关的某个字段，其类型与 API 定义不同：加引号的数字、应为列表的字符串、写成列表的注解。每个对象只报告第一个这样的字段。
+    .impact = `kubectl apply` 失败，报错 `cannot unmarshal … into Go struct field …`，对象不会被创建或修改
+    .fix = 按 API 定义的类型书写该值。
+
+provider-id-constant = 一份配置给多个节点设置了同一身份
+    .severity = 警告；不对应任何实例时为错误
+    .condition = 配置为 kubelet 设置了固定的 `provider-id`：形式为 `aws:///ZONE/i-…` 或 `REGION.INSTANCE`（阿里云），或任何 CCM 都不支持的形式。变量和模板不检查。RKE2、K3s 或 kubelet 的配置可能只用于一个节点，因此其中只有形式错误才报告为错误。
+    .impact = providerID 无法修改：除一个节点外，其余节点都对应错误的实例，必须重建
+    .fix = 在每个节点上根据实例元数据设置；如果 CCM 按 Node 名称查找实例，则删除该设置。
+
 ram-action-denied = CCM 的操作被显式拒绝
     .severity = 该调用在 ram-action-missing 中为错误时为错误，否则与该规则相同
     .condition = Deny 语句、会话策略或管控策略去除了 CCM 所需的操作，无论其他策略是否允许。
@@ -499,3 +663,19 @@ ram-rrsa-trust-wide = 所有 ServiceAccount 都可以扮演控制器的 RAM 角�
     .condition = 控制器通过 RRSA 扮演 RAM 角色，而该角色的信任策略允许某个 OIDC 身份提供商的所有 ServiceAccount：没有 `oidc:sub` 条件，或其条件匹配任意命名空间和名称。
     .impact = 集群的每个 Pod 都能取得控制器的权限
     .fix = 在信任策略中将 `oidc:sub` 限定为 `system:serviceaccount:NAMESPACE:NAME`。
+
+rke-key-unknown = RKE 的配置中没有这个键
+    .severity = 错误；节点的键为警告
+    .condition = `cluster.yml` 中 `cloud_provider` 下的键或 `nodes` 各项的键不是 RKE 的键，或服务的某个键与 `extra_args` 等键相近但拼写错误：RKE 在这些位置接受任何键。RKE 文档中的 `use_instance_metadata_hostname` 并不是有效的键，正确的键是 `useInstanceMetadataHostname`。在 Terraform 中则使用前一种写法。
+    .impact = 该设置不生效，也没有任何报错
+    .fix = 使用 RKE 的写法。
+
+rke2-cloud-options-conflict = 使用这些选项时 RKE2 无法启动
+    .condition = 设置了 `cloud-provider-config` 而没有设置 `cloud-provider-name`，或同时设置了 `node-external-ip` 和其中之一。
+    .impact = RKE2 无法启动：`--cloud-provider-config requires --cloud-provider-name` 或 `can't set node-external-ip while using cloud provider`
+    .fix = 指定 provider，或删除另一个选项。指定了 provider 时，Rancher 不会设置 `node-external-ip`。
+
+svc-annotation-not-string = 注解的值未加引号，是布尔值或数字
+    .condition = Service 的注解值未加引号，YAML 将其解析为布尔值或数字：`true`、`yes`、`on`、`443`。注解必须是字符串。
+    .impact = API Server 拒绝该 Service：`cannot unmarshal … into Go struct field ObjectMeta.metadata.annotations of type string`
+    .fix = 为该值加上引号。

@@ -43,7 +43,7 @@ pub(crate) struct RulesArgs {
 pub(crate) enum Language {
     /// English
     En,
-    /// 中文; the rules that only Alibaba Cloud has
+    /// 中文; the rules that apply to Alibaba Cloud
     #[value(alias = "zh-CN")]
     Zh,
 }

@@ -17,8 +17,10 @@ use crate::cli::args::ConfigurationArgs;
 use crate::cli::args::command::Cli;
 use crate::cli::args::examples::with_examples;
 use crate::cli::args::help;
+use crate::cli::args::plugin;
 use crate::cli::io::failure::Failure;
 use crate::cli::io::files;
+use crate::cli::session::kubernetes as cluster;
 
 /// Options that no file can set: those that write, redirect requests with the operator's credentials, or select the
 /// file to read.
@@ -133,7 +135,12 @@ pub(in crate::cli) fn command_with_environment() -> clap::Command {
 
 fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let command = help::for_terminal(command_with_environment(), arguments);
-    Cli::from_arg_matches(&command.try_get_matches_from(arguments)?)
+    if !plugin::is_plugin(arguments) {
+        return Cli::from_arg_matches(&command.try_get_matches_from(arguments)?);
+    }
+    let command = plugin::named(command);
+    let whole = plugin::with_context(command.clone(), arguments, cluster::current_context);
+    Cli::from_arg_matches(&command.try_get_matches_from(whole)?)
 }
 
 /// True if a flag is set; the matches of a line that clap gave up on may be empty.

@@ -57,7 +57,7 @@ fn texts_of<'t>(rule: &Rule, chinese: Option<&'t Chinese>) -> RuleTexts<'t> {
     chinese.and_then(|chinese| chinese.texts(rule)).unwrap_or_else(|| RuleTexts::english(rule))
 }
 
-/// `docs/rules.zh-CN.md`: the rules of Alibaba Cloud alone, in Chinese.
+/// `docs/rules.zh-CN.md`: the rules that apply to Alibaba Cloud, in Chinese.
 #[must_use]
 pub fn rules_markdown_in_chinese() -> String {
     let chinese = Chinese::new();

@@ -126,6 +126,18 @@ pub(in crate::cli) fn pod(
     Ok(None)
 }
 
+/// The current context of the kubeconfig; `None` without one.
+#[cfg(feature = "kubernetes")]
+pub(in crate::cli) fn current_context() -> Option<String> {
+    crate::provider::kubernetes::current_context()
+}
+
+/// No cluster can be read.
+#[cfg(not(feature = "kubernetes"))]
+pub(in crate::cli) fn current_context() -> Option<String> {
+    None
+}
+
 /// Reads the endpoints of a Service from the only context; nothing without a context, and a warning if they cannot be read.
 #[cfg(feature = "kubernetes")]
 pub(in crate::cli) fn endpoints(
