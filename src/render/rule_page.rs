@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::rules::translation::RuleTexts;
-use crate::rules::{self, Rule};
+use crate::rules::{self, Rule, messages};
 
 /// Headings of a page in one language.
 pub(crate) struct Headings {
@@ -14,6 +14,7 @@ pub(crate) struct Headings {
     pub(crate) impact: &'static str,
     pub(crate) fix: &'static str,
     pub(crate) example: &'static str,
+    pub(crate) messages: &'static str,
     pub(crate) sources: &'static str,
 }
 
@@ -25,6 +26,7 @@ pub(crate) const ENGLISH: Headings = Headings {
     impact: "What breaks",
     fix: "Fix",
     example: "For example",
+    messages: "In logs and events",
     sources: "Decided in",
 };
 
@@ -36,6 +38,7 @@ pub(crate) const CHINESE: Headings = Headings {
     impact: "影响",
     fix: "修复",
     example: "示例",
+    messages: "日志和事件",
     sources: "依据",
 };
 
@@ -43,7 +46,7 @@ pub(crate) const CHINESE: Headings = Headings {
 #[must_use]
 pub(crate) fn markdown(rule: &Rule) -> String {
     let mut page = format!(
-        "## {}\n\n{}. Severity: {}. Resources: {}.\n\n**Reports when.** {}\n\n**What breaks.** {}.\n\n**Fix ({}).** {}\n\n**For example.** {}\n\n**Decided in**\n\n",
+        "## {}\n\n{}. Severity: {}. Resources: {}.\n\n**Reports when.** {}\n\n**What breaks.** {}.\n\n**Fix ({}).** {}\n\n**For example.** {}\n\n{}**Decided in**\n\n",
         rule.id,
         capitalised(rule.title),
         rule.severity.describe(),
@@ -52,7 +55,8 @@ pub(crate) fn markdown(rule: &Rule) -> String {
         capitalised(rule.impact),
         rule.applicability.name(),
         rule.fix,
-        rule.example
+        rule.example,
+        in_logs(rule, &ENGLISH, ".")
     );
     push_sources(&mut page, rule);
     page
@@ -62,7 +66,7 @@ pub(crate) fn markdown(rule: &Rule) -> String {
 #[must_use]
 pub(crate) fn markdown_in_chinese(rule: &Rule, texts: &RuleTexts<'_>) -> String {
     let mut page = format!(
-        "## {}\n\n{}。级别：{}。资源：{}。\n\n**报告条件：** {}\n\n**影响：** {}。\n\n**修复（{}）：** {}\n\n**示例：** {}\n\n**依据**\n\n",
+        "## {}\n\n{}。级别：{}。资源：{}。\n\n**报告条件：** {}\n\n**影响：** {}。\n\n**修复（{}）：** {}\n\n**示例：** {}\n\n{}**依据**\n\n",
         rule.id,
         texts.title,
         texts.severity,
@@ -71,10 +75,27 @@ pub(crate) fn markdown_in_chinese(rule: &Rule, texts: &RuleTexts<'_>) -> String 
         texts.impact,
         rule.applicability.name(),
         texts.fix,
-        rule.example
+        rule.example,
+        in_logs(rule, &CHINESE, "：")
     );
     push_sources(&mut page, rule);
     page
+}
+
+/// The messages that lead to a rule, as a list with a heading; empty if none does.
+fn in_logs(rule: &Rule, headings: &Headings, stop: &str) -> String {
+    let messages = messages::of_rule(rule.id);
+    if messages.is_empty() {
+        return String::new();
+    }
+    let mut list = format!("**{}{stop}**\n\n", headings.messages);
+    for (component, text) in messages {
+        // A message may have backticks.
+        let fence = if text.contains('`') { "``" } else { "`" };
+        let _ = writeln!(list, "- {component}: {fence}{text}{fence}");
+    }
+    list.push('\n');
+    list
 }
 
 /// Kinds of resources, by name.

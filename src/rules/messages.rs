@@ -171,6 +171,32 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Message> {
     tables.into_iter().flatten()
 }
 
+/// Longest list of messages that the description of a rule has.
+const SHOWN: usize = 6;
+
+/// What the components write where a rule finds the cause: constant parts, with `…` between them. Messages for which the
+/// rule is the most probable cause come first.
+pub(crate) fn of_rule(id: &str) -> Vec<(&'static str, String)> {
+    let mut found: Vec<(usize, &'static str, String)> = all()
+        .filter(|message| message.is_defect)
+        .filter_map(|message| {
+            let place = message.rules.iter().position(|rule| *rule == id)?;
+            Some((place.min(1), message.component, message.parts.join(" … ")))
+        })
+        .collect();
+    found.sort_by_key(|(place, ..)| *place);
+    let mut shown: Vec<(&'static str, String)> = Vec::new();
+    for (_, component, text) in &found {
+        // Another message has the same words and more.
+        let is_shortened = found.iter().any(|(.., other)| other != text && other.contains(text.as_str()));
+        let is_shown = shown.iter().any(|(_, other)| other == text);
+        if !is_shortened && !is_shown && shown.len() < SHOWN {
+            shown.push((component, text.clone()));
+        }
+    }
+    shown
+}
+
 const fn message(
     component: &'static str,
     parts: &'static [&'static str],

@@ -563,36 +563,6 @@ fn the_chinese_page_on_alibaba_cloud_is_in_step() {
     assert_eq!(steps(&chinese), steps(&english));
 }
 
-#[test]
-fn every_local_link_leads_somewhere() {
-    for page in [
-        "README.md",
-        "README.zh-CN.md",
-        "docs/using.md",
-        "docs/using.zh-CN.md",
-        "docs/notify.md",
-        "docs/alibaba.md",
-        "docs/alibaba.zh-CN.md",
-        "docs/architecture.md",
-        "docs/fixing.md",
-        "docs/membership.md",
-        "docs/offline.md",
-        "docs/formats.md",
-        "docs/configuration.md",
-        "docs/performance.md",
-        "CHANGELOG.md",
-    ] {
-        let text = read(page);
-        let folder = path(page).parent().unwrap().to_owned();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let file = target.split('#').next().unwrap();
-            if !target.contains("://") && !file.is_empty() {
-                assert!(folder.join(file).exists(), "{page}: {target}");
-            }
-        }
-    }
-}
-
 /// The recipe of `docs/architecture.md`, "Add a rule": a file that is called as the rule, and one line in its family.
 #[test]
 fn every_rule_is_one_file_and_one_line_in_its_family() {

@@ -33,6 +33,7 @@ mod balancer_worlds;
 mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;
+mod commands_in_documents;
 mod compare;
 mod config;
 #[cfg(feature = "aws")]

@@ -9,7 +9,7 @@ use crate::inventory::Provider;
 use crate::kubernetes::arguments::{NodeArguments, Started};
 use crate::render::{self, rule_page};
 use crate::rules::translation::{Chinese, RuleTexts};
-use crate::rules::{self, FAMILIES, RULES, Rule};
+use crate::rules::{self, FAMILIES, RULES, Rule, messages};
 use crate::text;
 use crate::why;
 
@@ -125,6 +125,10 @@ fn rule_json(rule: &Rule) -> serde_json::Value {
         "applicability": rule.applicability.name(),
         "sources": rule.sources,
         "example": rule.example,
+        "messages": messages::of_rule(rule.id)
+            .into_iter()
+            .map(|(component, text)| json!({"component": component, "text": text}))
+            .collect::<Vec<_>>(),
     })
 }
 
@@ -279,6 +283,15 @@ fn explain_text(rule: &Rule, language: Language, width: usize, out: &mut dyn Wri
     for (title, body) in sections {
         writeln!(out, "\n{title}")?;
         for line in text::wrap(body, width, "  ", "  ") {
+            writeln!(out, "{line}")?;
+        }
+    }
+    let in_logs = messages::of_rule(rule.id);
+    if !in_logs.is_empty() {
+        writeln!(out, "\n{}", headings.messages)?;
+    }
+    for (component, text) in in_logs {
+        for line in text::wrap(&format!("{component}: {text}"), width, "  ", "    ") {
             writeln!(out, "{line}")?;
         }
     }
