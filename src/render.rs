@@ -31,6 +31,7 @@ mod style;
 mod table;
 mod targets;
 mod why;
+mod words;
 
 pub(crate) use asff::asff;
 pub(crate) use chain::chain;
@@ -60,3 +61,4 @@ pub(crate) use style::layout;
 pub use table::report;
 pub(crate) use targets::targets;
 pub(crate) use why::why;
+pub(crate) use words::Language;

@@ -37,5 +37,5 @@ pub(crate) use set::{Keep, SharedTexts, Whole};
 pub use set::{MergeInput, MergeLimits, PresentShard, ReportSet, Shards, TargetOutcome, TargetReport};
 pub(crate) use v1::{Comparison, GoneFinding, RuleOutcome, Summary, Tool};
 pub use v1::{NotAudited, Report};
-pub(crate) use view::{Found, Gone, ReportView};
+pub(crate) use view::{Found, Gone, ReportView, VerdictPart};
 pub(crate) use waivers::{Waivers, waivers};

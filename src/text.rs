@@ -24,6 +24,11 @@ pub(crate) fn wrap(text: &str, width: usize, first: &str, rest: &str) -> Vec<Str
     textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
 }
 
+/// Columns that a text takes on a terminal.
+pub(crate) fn columns(text: &str) -> usize {
+    textwrap::core::display_width(text)
+}
+
 /// Words of a line: at spaces, and next to Chinese characters, but not before a mark that closes or after one that opens.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let is_chinese = |c: char| matches!(c, '\u{3000}'..='\u{303f}' | '\u{4e00}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}');

@@ -21,6 +21,7 @@ pub(super) mod config;
 pub(super) mod examples;
 pub(super) mod fix;
 mod help;
+pub(super) mod language;
 pub(super) mod outputs;
 mod plugin;
 pub(super) mod policy;
@@ -131,6 +132,9 @@ pub(in crate::cli) struct TerminalArgs {
     /// Severity from which a finding fails a test: that of --fail-on.
     #[arg(skip)]
     pub(in crate::cli) threshold: Option<Severity>,
+    /// Language of tables and HTML: that of --lang.
+    #[arg(skip)]
+    pub(in crate::cli) languages: language::Languages,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

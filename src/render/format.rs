@@ -93,6 +93,12 @@ pub trait FileFormat: Copy {
         (!fits).then_some(extension)
     }
 
+    /// True for a page that a browser shows.
+    #[must_use]
+    fn is_page(self) -> bool {
+        false
+    }
+
     /// Access to a file of this format.
     #[must_use]
     fn access(self) -> Access {
@@ -137,6 +143,10 @@ impl FileFormat for ReportFormat {
         })
     }
 
+    fn is_page(self) -> bool {
+        self == Self::Html
+    }
+
     fn is_json(self) -> bool {
         matches!(self, Self::Json | Self::Sarif | Self::Ocsf | Self::Asff)
     }
@@ -160,7 +170,7 @@ impl ReportFormat {
         match self {
             Self::Table => super::report(report, options, out),
             Self::Json => super::json(report, out),
-            Self::Html => super::html(report, out),
+            Self::Html => super::html(report, options.language, out),
             Self::Markdown => super::markdown(&view(), out),
             Self::Sarif => super::sarif(&view(), out),
             Self::Junit => super::junit(&view(), options.threshold, out),
@@ -185,7 +195,7 @@ impl ReportFormat {
         match self {
             Self::Table => super::targets(set, options, out),
             Self::Json => super::json(set, out),
-            Self::Html => super::html_set(set, out),
+            Self::Html => super::html_set(set, options.language, out),
             Self::Markdown => super::markdown_set(set, out),
             Self::Sarif => super::sarif(&view(), out),
             Self::Junit => super::junit(&view(), options.threshold, out),

@@ -8,6 +8,8 @@ use crate::finding::Severity;
 use crate::report::{Found, ReportView};
 use crate::text;
 
+use super::words::{Language, verdict_words};
+
 /// Writes an annotation for each finding, at its place in a file if it has one, worst first: GitHub shows ten of each
 /// level for a step, and the log has all.
 ///
@@ -26,7 +28,8 @@ pub(crate) fn github(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result
         let why = format!("{}: {}", entry.reason, entry.message);
         writeln!(out, "::warning title={}::{}", property(&format!("not audited: {}", parts.join(" "))), data(&why))?;
     }
-    let mut verdict: Vec<String> = report.verdict().into_iter().map(|(_, words)| words).collect();
+    let mut verdict: Vec<String> =
+        report.verdict().into_iter().map(|part| verdict_words(part, Language::English)).collect();
     verdict.extend(report.changes.as_ref().map(|changes| changes.description.clone()));
     let title = format!("tagaudit: {}", report.subject);
     writeln!(out, "::notice title={}::{}", property(&title), data(&verdict.join(", ")))?;

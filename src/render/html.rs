@@ -1,6 +1,7 @@
 //! The report for a browser: one page that makes no network requests. The verdict, the map of the cluster, findings
 //! that can be filtered, the policies of the roles, and everything that was not audited.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -8,10 +9,10 @@ use crate::finding::{Severity, Status};
 use crate::policy::Verdict;
 use crate::report::{ActionReport, Found, Gone, Report, ReportView, RoleReport};
 use crate::rules::Outcome;
-use crate::text;
 
 use super::console::console_link;
 use super::rule_page;
+use super::words::{Language, verdict_words};
 
 mod chain;
 mod controllers;
@@ -42,10 +43,10 @@ const RELATED: usize = 50;
 ///
 /// # Errors
 /// When the writer fails.
-pub(crate) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Markup::default();
+pub(crate) fn html(report: &Report, language: Language, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Markup::new(language);
     let view = ReportView::from(report);
-    page.raw("<main>\n");
+    main(&mut page);
     header(&mut page, report, &view);
     // A long list comes first: behind a large map nobody finds it.
     if view.open().count() > OPEN {
@@ -64,6 +65,36 @@ pub(crate) fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     whole(page, &view, out)
 }
 
+/// Columns of the tables.
+const EXCESS: [&str; 4] = ["granted", "highest access", "actions", "the worst"];
+const FOUND: [&str; 4] = ["severity", "rule", "resource", "why"];
+const UNREAD: [&str; 4] = ["what", "where", "why", "rules not checked"];
+const OUTCOMES: [&str; 4] = ["rule", "outcome", "checked on", "why"];
+
+/// Texts that the script shows, by the attribute in which it finds them.
+const SCRIPT_WORDS: [(&str, &str); 11] = [
+    ("data-all-shown", "{number} shown"),
+    ("data-some-shown", "{number} of {total} shown"),
+    ("data-more", " and {number} more"),
+    ("data-on-map", "show on the map"),
+    ("data-copy", "copy"),
+    ("data-copied", "copied"),
+    ("data-select", "select the text to copy it"),
+    ("data-download", "save the drawing (SVG)"),
+    ("data-larger", "larger"),
+    ("data-smaller", "smaller"),
+    ("data-fit", "fit to width"),
+];
+
+/// Opens the body, with the words of the script, whose values stay in braces.
+fn main(page: &mut Markup) {
+    let language = page.language();
+    let own = SCRIPT_WORDS.map(|(_, text)| language.fill(text, &[("number", &"{number}"), ("total", &"{total}")]));
+    let attributes: Vec<(&'static str, &dyn std::fmt::Display)> =
+        SCRIPT_WORDS.iter().zip(&own).map(|((name, _), text)| (*name, text as &dyn std::fmt::Display)).collect();
+    page.open("main", &attributes).raw("\n");
+}
+
 /// Writes a page with this body.
 fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     page.raw("</main>\n<footer>").text(format_args!("{} {}", report.tool.name, report.tool.version)).raw("</footer>\n");
@@ -73,10 +104,11 @@ fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::
 /// Writes the verdict, in a box that is closed after the facts.
 fn verdict_box(page: &mut Markup, report: &ReportView<'_>) {
     let verdict = report.verdict();
-    let worst = verdict.iter().filter_map(|(severity, _)| *severity).max().map_or("good", Severity::name);
+    let worst = verdict.iter().filter_map(|part| part.severity()).max().map_or("good", Severity::name);
     page.open("div", &[("class", &format_args!("verdict {worst}"))]).raw("<strong>");
-    for (index, (severity, words)) in verdict.iter().enumerate() {
-        let class = severity.map_or(if report.complete { "good" } else { "" }, Severity::name);
+    for (index, part) in verdict.into_iter().enumerate() {
+        let words = verdict_words(part, page.language());
+        let class = part.severity().map_or(if report.complete { "good" } else { "" }, Severity::name);
         page.raw(if index == 0 { "" } else { ", " }).element("span", &[("class", &class)], words);
     }
     page.raw("</strong>\n");
@@ -86,15 +118,19 @@ fn verdict_box(page: &mut Markup, report: &ReportView<'_>) {
 }
 
 fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
-    page.element("h1", &[], format_args!("Cluster {}", report.cluster_id));
+    let language = page.language();
+    page.element("h1", &[], language.fill("Cluster {id}", &[("id", &report.cluster_id)]));
     verdict_box(page, view);
     page.raw("<dl class=\"facts\">\n");
     let mut fact = |name: &'static str, value: &dyn std::fmt::Display| {
-        page.element("dt", &[], name).element("dd", &[], value).raw("\n");
+        page.element("dt", &[], language.text(name)).element("dd", &[], value).raw("\n");
     };
     for account in &report.accounts {
         let regions = account.regions.join(", ");
-        fact("account", &format_args!("{} ({}) in {regions}", account.account_id, account.partition));
+        let partition = format!(" ({})", account.partition);
+        let values: [(&str, &dyn std::fmt::Display); 3] =
+            [("account", &account.account_id), ("partition", &partition), ("regions", &regions)];
+        fact("account", &language.fill("{account}{partition} in {regions}", &values));
         if let Some(caller) = report.source.describe_caller(account) {
             fact("caller", &caller);
         }
@@ -104,28 +140,41 @@ fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
         fact("configuration", &configuration.describe());
     }
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
-    let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
-    fact("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
+    let guessed = if nodes.iter().any(|node| node.ends_with('?')) {
+        language.text(" (? guessed from names)")
+    } else {
+        Cow::Borrowed("")
+    };
+    fact(
+        "nodes",
+        &if nodes.is_empty() { language.text("none found").into_owned() } else { nodes.join(", ") + &guessed },
+    );
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
-    let outcomes = outcomes.map(|outcome| format!("{} {}", report.count_rules(outcome), outcome.words()));
+    let outcomes =
+        outcomes.map(|outcome| format!("{} {}", report.count_rules(outcome), language.text(outcome.words())));
     fact("rules", &outcomes.join(", "));
     page.raw("</dl>\n</div>\n");
 }
 
 /// Writes the findings; of each rule, a number with their commands.
 fn findings(page: &mut Markup, report: &ReportView<'_>, in_full: usize) {
-    page.raw("<h2 id=\"findings\">Findings</h2>\n");
+    page.raw("<h2 id=\"findings\">").say("Findings").raw("</h2>\n");
+    let language = page.language();
     let open: Vec<&Found<'_>> = report.open().collect();
     if open.is_empty() {
         let words = match (report.is_nothing, report.complete) {
-            (true, _) => "Nothing to audit: no cluster was found. Check the account, the region and the cluster id.",
-            (false, true) => "Nothing found.",
-            (false, false) => "Nothing found in what could be read.",
+            (true, _) => language
+                .text("Nothing to audit: no cluster was found. Check the account, the region and the cluster id."),
+            (false, true) => language.text("Nothing found."),
+            (false, false) => language.text("Nothing found in what could be read."),
         };
         page.element("p", &[], words);
         return;
     }
-    page.raw("<div class=\"tools\" hidden>\n<input type=\"search\" id=\"search\" placeholder=\"filter: id, name, action; a|b for either\" aria-label=\"filter\">\n");
+    let (hint, name) = (language.text("filter: id, name, action; a|b for either"), language.text("filter"));
+    page.raw("<div class=\"tools\" hidden>\n")
+        .open("input", &[("type", &"search"), ("id", &"search"), ("placeholder", &hint), ("aria-label", &name)]);
+    page.raw("\n");
     for severity in Severity::WORST_FIRST {
         let number = open.iter().filter(|finding| finding.severity == severity).count();
         if number > 0 {
@@ -136,12 +185,12 @@ fn findings(page: &mut Markup, report: &ReportView<'_>, in_full: usize) {
     for finding in &open {
         *fixes.entry(finding.fix.applicability.name()).or_default() += 1;
     }
-    page.raw("<span class=\"dim\">fix:</span>\n");
+    page.raw("<span class=\"dim\">").say("fix:").raw("</span>\n");
     for (fix, number) in fixes {
         toggle(page, "fix", fix, number);
     }
     if report.changes.is_some() {
-        page.raw("<span class=\"dim\">since then:</span>\n");
+        page.raw("<span class=\"dim\">").say("since then:").raw("</span>\n");
         for status in [Status::New, Status::Unchanged] {
             let number = open.iter().filter(|finding| finding.status == status).count();
             toggle(page, "status", status.name(), number);
@@ -167,10 +216,11 @@ fn findings(page: &mut Markup, report: &ReportView<'_>, in_full: usize) {
     }
 }
 
-fn toggle(page: &mut Markup, name: &'static str, value: &str, number: usize) {
+fn toggle(page: &mut Markup, name: &'static str, value: &'static str, number: usize) {
+    let words = page.language().text(value);
     page.raw("<label>")
         .open("input", &[("type", &"checkbox"), ("name", &name), ("value", &value), ("checked", &"")])
-        .text(format_args!(" {value} {number}"))
+        .text(format_args!(" {words} {number}"))
         .raw("</label>\n");
 }
 
@@ -193,16 +243,27 @@ fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: 
         let number = findings.iter().filter(|finding| finding.severity == severity).count();
         if number > 0 {
             let class = format_args!("badge {}", severity.name()).to_string();
-            page.element("span", &[("class", &class)], text::count(number, severity.noun())).raw(" ");
+            let words = page.language().count(number, severity.noun());
+            page.element("span", &[("class", &class)], words).raw(" ");
         }
     }
+    let language = page.language();
+    let title = language.title(rule);
     page.element("strong", &[], rule)
-        .element("span", &[("class", &"dim")], format_args!(" {}", rule_page::title(rule)))
+        .element(
+            "span",
+            &[("class", &"dim")],
+            format_args!(" {}", title.unwrap_or(Cow::Borrowed(rule_page::title(rule)))),
+        )
         .raw("</summary>\n");
     let impacts: BTreeSet<&str> = findings.iter().map(|finding| finding.impact.as_str()).collect();
     let impact = (impacts.len() == 1).then(|| impacts.first().copied()).flatten();
     if let Some(impact) = impact {
-        page.raw("<div class=\"body\"><p><strong>What breaks.</strong> ").prose(impact).raw("</p></div>\n");
+        page.raw("<div class=\"body\"><p><strong>").say("What breaks.").raw("</strong> ");
+        page.prose(&language.impact(rule, impact)).raw("</p></div>\n");
+    }
+    if let Some(fix) = language.fix(rule) {
+        page.raw("<div class=\"body\"><p><strong>").say("Fix").raw("</strong> ").prose(&fix).raw("</p></div>\n");
     }
     sources(page, rule);
     for (index, finding) in findings.iter().enumerate() {
@@ -237,9 +298,10 @@ fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: 
     if findings.len() > shown.in_full {
         let more = findings.len() - shown.in_full;
         page.open("div", &[("class", &"body dim")])
-            .text(format_args!(
-                "The last {more} are shown without commands: `tagaudit scan --fix` and the JSON report have all."
-            ))
+            .say_filled(
+                "The last {number} are shown without commands: `tagaudit scan --fix` and the JSON report have all.",
+                &[("number", &more)],
+            )
             .raw("</div>\n");
     }
     page.raw("</details>\n");
@@ -255,10 +317,11 @@ fn open_details(page: &mut Markup, attributes: &[(&'static str, &dyn std::fmt::D
 
 fn line(page: &mut Markup, finding: &Found<'_>, is_compared: bool) {
     let more = finding.more();
-    page.element("span", &[("class", &format_args!("badge {}", finding.severity.name()))], finding.severity.name())
-        .raw(" ");
+    let language = page.language();
+    let severity = language.severity(finding.severity);
+    page.element("span", &[("class", &format_args!("badge {}", finding.severity.name()))], severity).raw(" ");
     if let Some(change) = finding.change().filter(|_| is_compared) {
-        page.element("span", &[("class", &"badge")], change).raw(" ");
+        page.element("span", &[("class", &"badge")], language.text(&change)).raw(" ");
     }
     if let Some(cluster_id) = finding.cluster_id {
         page.element("strong", &[], cluster_id).raw(" ");
@@ -269,7 +332,7 @@ fn line(page: &mut Markup, finding: &Found<'_>, is_compared: bool) {
         page.text(format_args!(" {name}"));
     }
     if more > 0 {
-        page.text(format_args!(" and {more} more"));
+        page.say_filled(" and {number} more", &[("number", &more)]);
     }
     page.raw(" <span class=\"dim\">").prose(&finding.message).raw("</span>");
 }
@@ -278,7 +341,7 @@ fn line(page: &mut Markup, finding: &Found<'_>, is_compared: bool) {
 fn sources(page: &mut Markup, rule: &str) {
     let mut linked = rule_page::sources(rule).iter().filter_map(|source| Some((source, rule_page::link(source)?)));
     let Some((first, target)) = linked.next() else { return };
-    page.raw("<div class=\"body\"><p class=\"dim\">Decided in ");
+    page.raw("<div class=\"body\"><p class=\"dim\">").say("Decided in").raw(" ");
     link(page, &target, first);
     for (source, target) in linked {
         page.raw(", ");
@@ -293,21 +356,25 @@ fn link(page: &mut Markup, target: &str, text: &str) {
 }
 
 fn details(page: &mut Markup, finding: &Found<'_>, with_impact: bool, anchor: &str) {
-    let entry = |page: &mut Markup, name: &'static str, text: &str| {
+    let language = page.language();
+    let entry = |page: &mut Markup, name: Cow<'static, str>, text: &str| {
         page.raw("<p><strong>").text(name).raw("</strong> ").prose(text).raw("</p>\n");
     };
     if with_impact {
-        entry(page, "What breaks.", &finding.impact);
+        entry(page, language.text("What breaks."), &language.impact(&finding.rule, &finding.impact));
     }
-    entry(page, "Fix", &format!("({}): {}", finding.fix.applicability.name(), finding.fix.summary));
+    // In Chinese the fix of the rule stands above, and this is the step for the resource, which is data.
+    let name = if language.fix(&finding.rule).is_some() { language.text("Step") } else { language.text("Fix") };
+    let consent = language.applicability(finding.fix.applicability);
+    entry(page, name, &format!("({consent}): {}", finding.fix.summary));
     for choice in &finding.fix.choices {
         page.raw("<p>").element("code", &[], &choice.value).raw(" ").prose(&choice.summary).raw("</p>\n");
     }
     for caveat in &finding.caveats {
-        entry(page, "Note.", &caveat.message);
+        entry(page, language.text("Note."), &caveat.message);
     }
     if let Some(waiver) = &finding.waiver {
-        entry(page, "Waiver.", &waiver.describe());
+        entry(page, language.text("Waiver."), &waiver.describe());
     }
     let commands = finding.fix.shown_commands();
     if !commands.is_empty() {
@@ -318,24 +385,26 @@ fn details(page: &mut Markup, finding: &Found<'_>, with_impact: bool, anchor: &s
         page.raw("</pre>\n");
     }
     if !finding.related.is_empty() {
-        page.raw("<p class=\"dim\">Related: ");
+        page.raw("<p class=\"dim\">").say("Related:").raw(" ");
         for (index, related) in finding.related.iter().take(RELATED).enumerate() {
             page.raw(if index == 0 { "" } else { ", " }).element("span", &[("class", &"id")], &related.id);
         }
         if finding.related.len() > RELATED {
-            page.text(format_args!(" and {} more", finding.related.len() - RELATED));
+            page.say_filled(" and {number} more", &[("number", &(finding.related.len() - RELATED))]);
         }
         page.raw("</p>\n");
     }
-    page.raw("<p class=\"dim\">Confidence: ")
-        .text(finding.confidence.name())
-        .raw(". Fingerprint: ")
+    page.raw("<p class=\"dim\">")
+        .say("Confidence:")
+        .text(format_args!(" {}. ", finding.confidence.name()))
+        .say("Fingerprint:")
+        .raw(" ")
         .element("span", &[("class", &"id")], &finding.fingerprint)
         .raw(". ")
-        .element("a", &[("href", &format_args!("#{anchor}"))], "Link to this finding");
+        .element("a", &[("href", &format_args!("#{anchor}"))], language.text("Link to this finding"));
     if let Some(target) = console_link(&finding.resource) {
         page.raw(", ");
-        link(page, &target, "open in the console");
+        link(page, &target, &language.text("open in the console"));
     }
     page.raw("</p>\n");
 }
@@ -345,7 +414,8 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
     if roles.is_empty() {
         return;
     }
-    page.raw("<h2>Policies</h2>\n");
+    page.raw("<h2>").say("Policies").raw("</h2>\n");
+    let language = page.language();
     // For each role, its actions by name: a matrix needs every pair.
     let entries: Vec<BTreeMap<&str, &ActionReport>> =
         roles.iter().map(|role| role.actions.iter().map(|action| (action.action.as_str(), action)).collect()).collect();
@@ -355,16 +425,17 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
     };
     let (granted, other): (Vec<&str>, Vec<&str>) = actions.into_iter().partition(is_granted);
     if other.is_empty() {
-        page.element("p", &[("class", &"good")], "Every role is granted everything that its baseline requires.");
+        let words = language.text("Every role is granted everything that its baseline requires.");
+        page.element("p", &[("class", &"good")], words);
     } else {
         matrix(page, roles, &entries, &other);
     }
     if !granted.is_empty() {
         page.raw("<details data-print=\"no\"><summary>")
-            .text(format_args!(
-                "{} granted to every role whose baseline requires them",
-                text::count(granted.len(), "action")
-            ))
+            .say_filled(
+                "{actions} granted to every role whose baseline requires them",
+                &[("actions", &language.count(granted.len(), "action"))],
+            )
             .raw("</summary>\n<div class=\"body\">\n");
         matrix(page, roles, &entries, &granted);
         page.raw("</div></details>\n");
@@ -373,12 +444,18 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
         let name = role.role.rsplit('/').next().unwrap_or(&role.role);
         page.raw("<details><summary>")
             .element("strong", &[], name)
-            .text(format_args!(" goes beyond its baseline: {}", text::count(role.excess.len(), "pattern")))
+            .say_filled(
+                " goes beyond its baseline: {patterns}",
+                &[("patterns", &language.count(role.excess.len(), "pattern"))],
+            )
             .raw("</summary>\n")
             .raw(FOLDED_TABLE)
-            .raw("<table><tr><th>granted</th><th>highest access</th><th>actions</th><th>the worst</th></tr>\n");
+            .raw("<table>")
+            .head(&EXCESS)
+            .raw("\n");
         for excess in &role.excess {
-            let open = if excess.open_ended { " and any that the cloud adds" } else { "" };
+            let added = language.text(" and any that the cloud adds");
+            let open = if excess.open_ended { &*added } else { "" };
             page.raw("<tr>")
                 .element("td", &[("class", &"id")], &excess.action)
                 .element("td", &[], excess.access_level.name())
@@ -392,9 +469,10 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
 
 /// Roles against actions.
 fn matrix(page: &mut Markup, roles: &[RoleReport], entries: &[BTreeMap<&str, &ActionReport>], actions: &[&str]) {
-    page.raw(TABLE).raw("<table>\n<thead><tr><th>action</th>");
+    let language = page.language();
+    page.raw(TABLE).raw("<table>\n<thead><tr><th>").say("action").raw("</th>");
     for role in roles {
-        let about = format!("{}, {}", role.baseline, text::count(role.instances.len(), "node"));
+        let about = format!("{}, {}", role.baseline, language.count(role.instances.len(), "node"));
         page.open("th", &[("title", &role.role)])
             .text(role.role.rsplit('/').next().unwrap_or(&role.role))
             .raw("<br>")
@@ -425,7 +503,8 @@ fn verdict(page: &mut Markup, entry: &ActionReport) {
         Verdict::Missing => ("missing-action", "–"),
         Verdict::Undecided => ("undecided", "?"),
     };
-    let limits = [("only on", &entry.only_on), ("only if", &entry.only_if)];
+    let language = page.language();
+    let limits = [(language.text("only on"), &entry.only_on), (language.text("only if"), &entry.only_if)];
     let mut why: Vec<String> = limits
         .into_iter()
         .filter(|(_, limits)| !limits.is_empty())
@@ -433,24 +512,30 @@ fn verdict(page: &mut Markup, entry: &ActionReport) {
         .collect();
     why.extend(entry.reason.clone());
     page.open("td", &[("class", &class), ("title", &why.join("; "))])
-        .text(format_args!("{mark} {}", entry.verdict.name()))
+        .text(format_args!("{mark} {}", language.text(entry.verdict.name())))
         .raw("</td>");
 }
 
 /// Findings of the earlier report that this one does not have.
 fn gone(page: &mut Markup, report: &ReportView<'_>) {
     let Some(changes) = &report.changes else { return };
-    let parts = [("Resolved", &changes.resolved), ("Unknown: not checked this time", &changes.unknown)];
+    let language = page.language();
+    let parts = [
+        (language.text("Resolved"), &changes.resolved),
+        (language.text("Unknown: not checked this time"), &changes.unknown),
+    ];
     for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
-        page.element("h2", &[], heading)
-            .raw(TABLE)
-            .raw("<table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
+        page.element("h2", &[], heading).raw(TABLE).raw("<table>").head(&FOUND).raw("\n");
         for Gone { found: finding, why } in gone {
             page.raw("<tr>")
-                .element("td", &[], finding.severity.name())
+                .element("td", &[], language.severity(finding.severity))
                 .element("td", &[], &finding.rule)
                 .element("td", &[("class", &"id")], finding.full_place())
-                .element("td", &[("class", &"note")], why.unwrap_or("no longer found"))
+                .element(
+                    "td",
+                    &[("class", &"note")],
+                    why.map_or_else(|| language.text("no longer found"), Cow::Borrowed),
+                )
                 .raw("</tr>\n");
         }
         page.raw("</table></div>\n");
@@ -462,12 +547,11 @@ fn waived(page: &mut Markup, view: &ReportView<'_>) {
     if view.waived().next().is_none() {
         return;
     }
-    page.raw("<h2>Waived</h2>\n")
-        .raw(TABLE)
-        .raw("<table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
+    let language = page.language();
+    page.raw("<h2>").say("Waived").raw("</h2>\n").raw(TABLE).raw("<table>").head(&FOUND).raw("\n");
     for (finding, waiver) in view.waived() {
         page.raw("<tr>")
-            .element("td", &[], finding.severity.name())
+            .element("td", &[], language.severity(finding.severity))
             .element("td", &[], &finding.rule)
             .element("td", &[("class", &"id")], finding.full_place())
             .element("td", &[("class", &"note")], waiver.describe())
@@ -477,12 +561,12 @@ fn waived(page: &mut Markup, view: &ReportView<'_>) {
 }
 
 fn not_audited(page: &mut Markup, report: &ReportView<'_>) {
-    page.raw("<h2>Not audited</h2>\n");
+    page.raw("<h2>").say("Not audited").raw("</h2>\n");
     if report.not_audited.is_empty() {
-        page.raw("<p>Everything that was requested could be audited.</p>\n");
+        page.raw("<p>").say("Everything that was requested could be audited.").raw("</p>\n");
         return;
     }
-    page.raw(TABLE).raw("<table><tr><th>what</th><th>where</th><th>why</th><th>rules not checked</th></tr>\n");
+    page.raw(TABLE).raw("<table>").head(&UNREAD).raw("\n");
     for entry in report.not_audited.iter() {
         let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
         let place: Vec<&str> = place.map(String::as_str).collect();
@@ -497,11 +581,16 @@ fn not_audited(page: &mut Markup, report: &ReportView<'_>) {
 }
 
 fn rules(page: &mut Markup, report: &ReportView<'_>) {
-    page.raw("<h2>Rules</h2>\n<details data-print=\"no\"><summary>")
-        .text(format_args!("Outcomes of {}", text::count(report.rules.len(), "rule")))
+    let language = page.language();
+    page.raw("<h2>")
+        .say("Rules")
+        .raw("</h2>\n<details data-print=\"no\"><summary>")
+        .say_filled("Outcomes of {rules}", &[("rules", &language.count(report.rules.len(), "rule"))])
         .raw("</summary>\n")
         .raw(FOLDED_TABLE)
-        .raw("<table><tr><th>rule</th><th>outcome</th><th>checked on</th><th>why</th></tr>\n");
+        .raw("<table>")
+        .head(&OUTCOMES)
+        .raw("\n");
     for rule in report.rules.iter() {
         let class = match rule.outcome {
             Outcome::Passed => "good",
@@ -513,7 +602,7 @@ fn rules(page: &mut Markup, report: &ReportView<'_>) {
             .open("td", &[("title", &rule_page::title(&rule.rule))])
             .text(&rule.rule)
             .raw("</td>")
-            .element("td", &[("class", &class)], rule.outcome.words())
+            .element("td", &[("class", &class)], language.text(rule.outcome.words()))
             .element("td", &[], rule.checked)
             .element("td", &[("class", &"note")], rule.why.as_deref().unwrap_or_default())
             .raw("</tr>\n");

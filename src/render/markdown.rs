@@ -8,6 +8,8 @@ use crate::report::{Found, Gone, ReportSet, ReportView};
 use crate::rules::Outcome;
 use crate::text;
 
+use super::words::{Language, verdict_words};
+
 /// Longest page in bytes without its last line: a comment on GitHub has at most 65,536 characters.
 const LONGEST: usize = 59_800;
 
@@ -86,7 +88,8 @@ pub(crate) fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Resu
 /// Adds a report as far as it fits; returns the number of entries that did not.
 fn written(page: &mut String, report: &ReportView<'_>, longest: usize) -> usize {
     let _ = write!(page, "## tagaudit: {}\n\n", escape_inline(&report.subject));
-    let verdict: Vec<String> = report.verdict().into_iter().map(|(_, words)| words).collect();
+    let verdict: Vec<String> =
+        report.verdict().into_iter().map(|part| verdict_words(part, Language::English)).collect();
     let _ = writeln!(
         page,
         "**{}**: {} rules passed, {} failed, {} not applicable, {} not audited.",

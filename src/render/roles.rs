@@ -10,11 +10,14 @@ use crate::text;
 
 use super::style::{COMPACT, Painter, TableOptions, layout};
 
+/// Columns of the table of roles.
+const HEADER: [&str; 8] = ["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"];
+
 pub(super) fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, options: &TableOptions) {
     if roles.is_empty() {
         return;
     }
-    let _ = writeln!(page, "\n{}", painter.bold("Policies of the nodes' roles"));
+    let _ = writeln!(page, "\n{}", painter.bold(&options.language.text("Policies of the nodes' roles")));
     if options.width < COMPACT {
         for role in roles {
             let name = text::printable(role.role.rsplit('/').next().unwrap_or(&role.role));
@@ -27,8 +30,8 @@ pub(super) fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, o
             }
         }
     } else {
-        let header = ["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"];
-        let mut table = layout(options.width, &header);
+        let header = HEADER.map(|column| options.language.text(column));
+        let mut table = layout(options.width, &header.each_ref().map(|column| &**column));
         for role in roles {
             let of = |verdict: Verdict| count_actions(role, verdict).to_string();
             table.add_row([

@@ -8,6 +8,8 @@ use comfy_table::{ContentArrangement, Table, presets};
 use crate::finding::Severity;
 use crate::text;
 
+use super::words::Language;
+
 /// Layout options of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct TableOptions {
@@ -21,6 +23,8 @@ pub struct TableOptions {
     pub verbose: bool,
     /// Severity from which a finding fails a test; without one, that of a warning.
     pub threshold: Option<Severity>,
+    /// Language of what is not data.
+    pub language: Language,
 }
 
 /// Width below which columns are dropped.
@@ -95,10 +99,16 @@ pub(crate) fn layout(width: usize, header: &[&str]) -> Table {
     table
 }
 
+/// A text with spaces up to this number of columns: a Chinese character takes two.
+pub(super) fn padded(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(text::columns(text));
+    format!("{text}{}", " ".repeat(missing))
+}
+
 /// Writes a line of the head of a page, which may hold colours.
 pub(super) fn fact(page: &mut String, label: &str, value: &str, painter: Painter, options: &TableOptions) {
     for (index, part) in text::wrap(value, options.width.saturating_sub(9), "", "").iter().enumerate() {
-        let label = if index == 0 { painter.dim(&format!("{label:<9}")) } else { " ".repeat(9) };
+        let label = if index == 0 { painter.dim(&padded(label, 9)) } else { " ".repeat(9) };
         let _ = writeln!(page, "{label}{part}");
     }
 }
@@ -108,7 +118,7 @@ pub(super) fn paragraph(page: &mut String, label: &str, body: &str, painter: Pai
     let indent = 10;
     let body = text::printable(body);
     for (index, part) in text::wrap(&body, options.width.saturating_sub(indent), "", "").iter().enumerate() {
-        let label = if index == 0 { painter.dim(&format!("  {label:<8}")) } else { " ".repeat(indent) };
+        let label = if index == 0 { painter.dim(&format!("  {}", padded(label, 8))) } else { " ".repeat(indent) };
         let _ = writeln!(page, "{label}{part}");
     }
 }

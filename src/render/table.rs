@@ -1,5 +1,6 @@
 //! The report for a terminal: first the summary, then the findings, the policies, and everything that was not audited.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -13,7 +14,8 @@ use crate::transition::Call;
 use super::console::console_link;
 use super::roles::roles;
 use super::rule_page;
-use super::style::{NARROW, Painter, TableOptions, fact, linked, paragraph};
+use super::style::{NARROW, Painter, TableOptions, fact, linked, padded, paragraph};
+use super::words::{Language, verdict_words};
 
 /// Maximum number of findings of one rule that are shown in full before the rest is folded.
 const SHOWN_PER_RULE: usize = 5;
@@ -40,7 +42,8 @@ pub fn report(report: &Report, options: &TableOptions, out: &mut dyn Write) -> i
 }
 
 fn header(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
-    let mut line = |label: &str, value: &str| fact(page, label, value, painter, options);
+    let language = options.language;
+    let mut line = |label: &'static str, value: &str| fact(page, &language.text(label), value, painter, options);
     line("cluster", &painter.bold(&text::printable(&report.cluster_id)));
     for account in &report.accounts {
         let partition = if account.partition == report.provider.name() {
@@ -50,7 +53,14 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
         };
         line(
             "account",
-            &format!("{}{partition} in {}", text::printable(&account.account_id), text::list(&account.regions, 40)),
+            &language.fill(
+                "{account}{partition} in {regions}",
+                &[
+                    ("account", &text::printable(&account.account_id)),
+                    ("partition", &partition),
+                    ("regions", &text::list(&account.regions, 40)),
+                ],
+            ),
         );
         if let Some(caller) = report.source.describe_caller(account) {
             line("caller", &text::printable(&caller));
@@ -61,27 +71,40 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
         line("config", &text::printable(&configuration.describe()));
     }
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
-    let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
-    line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
+    let guessed = if nodes.iter().any(|node| node.ends_with('?')) {
+        language.text(" (? guessed from names)")
+    } else {
+        Cow::Borrowed("")
+    };
+    line(
+        "nodes",
+        &if nodes.is_empty() { language.text("none found").into_owned() } else { nodes.join(", ") + &guessed },
+    );
     if let Some(leftovers) = report.describe_leftovers() {
         line("leftover", &leftovers);
     }
-    line("rules", &outcomes(report));
-    let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict(report, painter));
+    line("rules", &outcomes(report, language));
+    let label = painter.dim(&padded(&language.text("result"), 9));
+    let _ = writeln!(page, "{label}{}", verdict(report, painter, language));
     if let Some(comparison) = &report.comparison {
-        let _ = writeln!(page, "{}{}", painter.dim("changes  "), text::printable(&comparison.describe()));
+        let _ = writeln!(
+            page,
+            "{}{}",
+            painter.dim(&padded(&language.text("changes"), 9)),
+            text::printable(&comparison.describe())
+        );
     }
     overview(page, report, painter, options);
 }
 
 /// Counts of the rules by outcome.
-fn outcomes(report: &Report) -> String {
+fn outcomes(report: &Report, language: Language) -> String {
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
     let described: Vec<String> = outcomes
         .into_iter()
         .map(|outcome| (report.count_rules(outcome), outcome.words()))
         .filter(|(number, _)| *number > 0)
-        .map(|(number, words)| format!("{number} {words}"))
+        .map(|(number, words)| format!("{number} {}", language.text(words)))
         .collect();
     let described = described.join(", ");
     // Half of the rules check evidence that was not given: that is not a fault of the cluster, and easily changed.
@@ -92,7 +115,10 @@ fn outcomes(report: &Report) -> String {
     match report.rules.iter().filter(is_waiting).count() {
         0 => described,
         _ if is_given => described,
-        number => format!("{described} ({number} of them need --kubernetes)"),
+        number => {
+            let waiting = language.fill("({number} of them need --kubernetes)", &[("number", &number)]);
+            format!("{described} {waiting}")
+        }
     }
 }
 
@@ -105,7 +131,7 @@ fn not_applicable(page: &mut String, report: &Report, painter: Painter, options:
     if !options.verbose || by_reason.is_empty() {
         return;
     }
-    let _ = writeln!(page, "{}\n", painter.bold("Not applicable: there is nothing to check"));
+    let _ = writeln!(page, "{}\n", painter.bold(&options.language.text("Not applicable: there is nothing to check")));
     for (reason, rules) in by_reason {
         for part in text::wrap(&text::printable(reason), options.width.saturating_sub(2), "", "") {
             let _ = writeln!(page, "  {part}");
@@ -135,9 +161,14 @@ fn overview(page: &mut String, report: &Report, painter: Painter, options: &Tabl
     }
     page.push('\n');
     for (finding, number, resources) in rules {
-        let severity = painter.severity(finding.severity, &format!("{:<8}", finding.severity.name()));
+        let name = options.language.severity(finding.severity);
+        let severity = painter.severity(finding.severity, &padded(&name, 8));
         let what = text::count(resources, finding.resource.kind.noun());
-        let times = if number > 1 { format!(" in {number} findings") } else { String::new() };
+        let times = if number > 1 {
+            options.language.fill(" in {number} findings", &[("number", &number)])
+        } else {
+            String::new()
+        };
         if options.width < NARROW {
             let _ = writeln!(page, "{severity} {}\n         {what}{times}", text::printable(&finding.rule));
         } else {
@@ -161,11 +192,11 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
         found.sort_by_key(|finding| (places.get(finding.rule.as_str()).copied(), !finding.is_new_or_worse()));
     }
     let heading = match severity {
-        Severity::Error => "Errors: the controllers fail or skip something",
-        Severity::Warning => "Warnings: works by chance, or will break",
-        Severity::Info => "Notes",
+        Severity::Error => options.language.text("Errors: the controllers fail or skip something"),
+        Severity::Warning => options.language.text("Warnings: works by chance, or will break"),
+        Severity::Info => options.language.text("Notes"),
     };
-    let _ = writeln!(page, "\n{}", painter.bold(heading));
+    let _ = writeln!(page, "\n{}", painter.bold(&heading));
     let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
     let mut folded: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, finding) in found.iter().enumerate() {
@@ -181,9 +212,9 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
             let _ = writeln!(
                 page,
                 "\n  {}",
-                painter.dim(&format!(
-                    "and {number} more of {}: -v or --format json shows them",
-                    text::printable(&finding.rule)
+                painter.dim(&options.language.fill(
+                    "and {number} more of {rule}: -v or --format json shows them",
+                    &[("number", number), ("rule", &text::printable(&finding.rule))]
                 ))
             );
         }
@@ -196,6 +227,7 @@ fn decided_in(rule: &str) -> Option<String> {
 }
 
 fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Painter, options: &TableOptions) {
+    let language = options.language;
     let same = finding.more();
     let console = console_link(&finding.resource);
     let mut resource = linked(&short_id(&finding.resource.id), console.as_deref(), options);
@@ -204,23 +236,35 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
         let _ = write!(resource, " ({})", text::printable(name));
     }
     if same > 0 {
-        let _ = write!(resource, " and {same} more");
+        resource.push_str(&language.fill(" and {number} more", &[("number", &same)]));
     }
-    let change = finding.change().filter(|_| is_compared).map(|change| format!(" [{change}]")).unwrap_or_default();
+    let change = finding.change().filter(|_| is_compared).map(|change| format!(" [{}]", language.text(&change)));
+    let change = change.unwrap_or_default();
     let _ = writeln!(
         page,
         "\n{}{change} {}  {resource}",
-        painter.severity(finding.severity, finding.severity.name()),
+        painter.severity(finding.severity, &language.severity(finding.severity)),
         linked(&painter.bold(&text::printable(&finding.rule)), decided_in(&finding.rule).as_deref(), options)
     );
-    let mut paragraph = |label: &str, body: &str| paragraph(page, label, body, painter, options);
+    let mut paragraph = |label: &'static str, body: &str| {
+        let label = if label.is_empty() { Cow::Borrowed("") } else { language.text(label) };
+        paragraph(page, &label, body, painter, options);
+    };
+    if let Some(title) = language.title(&finding.rule) {
+        paragraph("rule", &title);
+    }
     paragraph("what", &finding.message);
-    paragraph("impact", &finding.impact);
+    paragraph("impact", &language.impact(&finding.rule, &finding.impact));
     let class = match finding.fix.applicability {
         Applicability::None => String::new(),
-        other => format!(" [{}]", other.name()),
+        other => format!(" [{}]", language.applicability(other)),
     };
-    paragraph("fix", &format!("{}{class}", finding.fix.summary));
+    // The advice of the rule, and then the step for this resource, which is data.
+    let own = language.fix(&finding.rule);
+    if let Some(fix) = &own {
+        paragraph("fix", fix);
+    }
+    paragraph(if own.is_some() { "step" } else { "fix" }, &format!("{}{class}", finding.fix.summary));
     for choice in finding.fix.choices.iter().take(4) {
         paragraph("", &format!("- {}", choice.summary));
     }
@@ -234,15 +278,12 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
     let commands = finding.fix.shown_commands();
     let limit = if options.verbose { commands.len() } else { 4 };
     for (index, command) in commands.iter().take(limit).enumerate() {
-        let label = if index == 0 { painter.dim("  run     ") } else { " ".repeat(10) };
+        let label =
+            if index == 0 { painter.dim(&format!("  {}", padded(&language.text("run"), 8))) } else { " ".repeat(10) };
         let _ = writeln!(page, "{label}{}", text::printable(command));
     }
     if commands.len() > limit {
-        let _ = writeln!(
-            page,
-            "          {}",
-            painter.dim(&format!("# and {} more: -v shows them", commands.len() - limit))
-        );
+        let _ = writeln!(page, "          {}", painter.dim(&format!("# {}", more(commands.len() - limit, options))));
     }
 }
 
@@ -259,22 +300,23 @@ fn short_id(id: &str) -> std::borrow::Cow<'_, str> {
 fn gone(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
     let Some(comparison) = &report.comparison else { return };
     let parts = [
-        ("Resolved: no longer found", &comparison.resolved),
-        ("Unknown: found before, but not checked this time", &comparison.unknown),
+        (options.language.text("Resolved: no longer found"), &comparison.resolved),
+        (options.language.text("Unknown: found before, but not checked this time"), &comparison.unknown),
     ];
     let limit = if options.verbose { usize::MAX } else { 20 };
     for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
-        let _ = writeln!(page, "\n{}", painter.bold(heading));
+        let _ = writeln!(page, "\n{}", painter.bold(&heading));
         for GoneFinding { finding, why } in gone.iter().take(limit) {
-            let severity = painter.severity(finding.severity, &format!("{:<8}", finding.severity.name()));
+            let name = options.language.severity(finding.severity);
+            let severity = painter.severity(finding.severity, &padded(&name, 8));
             let id = short_id(&finding.resource.id);
             let _ = writeln!(page, "{severity} {:<36} {id}", text::printable(&finding.rule));
             if let Some(why) = why {
-                paragraph(page, "why", why, painter, options);
+                paragraph(page, &options.language.text("why"), why, painter, options);
             }
         }
         if gone.len() > limit {
-            let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", gone.len() - limit)));
+            let _ = writeln!(page, "  {}", painter.dim(&more(gone.len() - limit, options)));
         }
     }
 }
@@ -286,16 +328,16 @@ fn waived(page: &mut String, report: &Report, painter: Painter, options: &TableO
     if waived.is_empty() {
         return;
     }
-    let _ = writeln!(page, "\n{}", painter.bold("Waived: left as they are"));
+    let _ = writeln!(page, "\n{}", painter.bold(&options.language.text("Waived: left as they are")));
     let limit = if options.verbose { usize::MAX } else { 20 };
     for (finding, waiver) in waived.iter().take(limit) {
-        let severity = format!("{:<8}", finding.severity.name());
+        let severity = padded(&options.language.severity(finding.severity), 8);
         let id = short_id(&finding.resource.id);
         let _ = writeln!(page, "{} {:<36} {id}", painter.dim(&severity), text::printable(&finding.rule));
-        paragraph(page, "waiver", &waiver.describe(), painter, options);
+        paragraph(page, &options.language.text("waiver"), &waiver.describe(), painter, options);
     }
     if waived.len() > limit {
-        let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", waived.len() - limit)));
+        let _ = writeln!(page, "  {}", painter.dim(&more(waived.len() - limit, options)));
     }
 }
 
@@ -303,57 +345,63 @@ fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &T
     if report.not_audited.is_empty() {
         return;
     }
-    let _ = writeln!(page, "\n{}", painter.bold("Not audited: unknown, not clean"));
+    let _ = writeln!(page, "\n{}", painter.bold(&options.language.text("Not audited: unknown, not clean")));
     let limit = if options.verbose { usize::MAX } else { 20 };
     for entry in report.not_audited.iter().take(limit) {
         let place = entry.resource.as_deref().map(short_id).or_else(|| entry.region.as_deref().map(text::printable));
         let what = text::printable(&entry.what);
         let _ = writeln!(page, "\n{}  {}", painter.bold(&what), place.unwrap_or_default());
-        paragraph(page, "why", &format!("{}: {}", entry.reason, entry.message), painter, options);
+        let why = options.language.text("why");
+        paragraph(page, &why, &format!("{}: {}", entry.reason, entry.message), painter, options);
         if !entry.rules.is_empty() {
             let shown = if options.verbose { usize::MAX } else { 4 };
             paragraph(
                 page,
-                "rules",
-                &format!("not checked on it: {}", text::list(&entry.rules, shown)),
+                &options.language.text("rules"),
+                &options.language.fill("not checked on it: {rules}", &[("rules", &text::list(&entry.rules, shown))]),
                 painter,
                 options,
             );
         }
     }
     if report.not_audited.len() > limit {
-        let _ = writeln!(
-            page,
-            "  {}",
-            painter.dim(&format!("and {} more: -v shows them", report.not_audited.len() - limit))
-        );
+        let _ = writeln!(page, "  {}", painter.dim(&more(report.not_audited.len() - limit, options)));
     }
 }
 
+/// The line about what a list leaves to `-v`.
+fn more(number: usize, options: &TableOptions) -> String {
+    options.language.fill("and {number} more: -v shows them", &[("number", &number)])
+}
+
 /// The verdict in words.
-fn verdict(report: &Report, painter: Painter) -> String {
-    let parts = ReportView::from(report).verdict().into_iter().map(|(severity, words)| match severity {
-        Some(severity) => painter.severity(severity, &words),
-        None if report.complete => painter.good(&words),
-        None => words,
+fn verdict(report: &Report, painter: Painter, language: Language) -> String {
+    let parts = ReportView::from(report).verdict().into_iter().map(|part| {
+        let words = verdict_words(part, language);
+        match part.severity() {
+            Some(severity) => painter.severity(severity, &words),
+            None if report.complete => painter.good(&words),
+            None => words,
+        }
     });
     parts.collect::<Vec<_>>().join(", ")
 }
 
 /// The verdict again, at the end of a page that may be long, and the next step.
 fn footer(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
-    let Some(step) = next_step(report) else { return };
-    let _ = writeln!(page, "\n{}{}", painter.dim("result   "), verdict(report, painter));
-    fact(page, "next", &step, painter, options);
+    let Some(step) = next_step(report, options.language) else { return };
+    let label = painter.dim(&padded(&options.language.text("result"), 9));
+    let _ = writeln!(page, "\n{label}{}", verdict(report, painter, options.language));
+    fact(page, &options.language.text("next"), &step, painter, options);
 }
 
 /// What to do next; `None` if nothing was found and everything was audited.
-fn next_step(report: &Report) -> Option<String> {
+fn next_step(report: &Report, language: Language) -> Option<String> {
     let open = || report.findings.iter().filter(|finding| finding.is_open());
     // Nothing else is certain while the cluster id may be wrong.
     let may_be_wrong = |finding: &Finding| rules::find(&finding.rule).is_some_and(|rule| rule.always_runs);
     if report.nodes() == 0 && open().any(may_be_wrong) {
-        return Some("`tagaudit clusters` lists the cluster ids of the account".to_owned());
+        return Some(language.text("`tagaudit clusters` lists the cluster ids of the account").into_owned());
     }
     let fixable = open().filter(|finding| !finding.fix.changes.is_empty() || !finding.fix.choices.is_empty());
     let (leftovers, fixes): (Vec<&Finding>, Vec<&Finding>) = fixable.partition(|finding| {
@@ -362,14 +410,20 @@ fn next_step(report: &Report) -> Option<String> {
     });
     for (found, option) in [(fixes, "--fix"), (leftovers, "--fix-leftovers")] {
         if !found.is_empty() {
-            let findings = text::count(found.len(), "finding");
-            return Some(format!("`tagaudit scan … {option} --dry-run` previews the fixes of {findings}"));
+            let findings = language.count(found.len(), "finding");
+            let values: [(&str, &dyn std::fmt::Display); 2] = [("option", &option), ("findings", &findings)];
+            return Some(
+                language.fill("`tagaudit scan … {option} --dry-run` previews the fixes of {findings}", &values),
+            );
         }
     }
     let worst = open().max_by(|one, other| one.severity.cmp(&other.severity).then(other.rule.cmp(&one.rule)));
     match worst {
-        Some(worst) => Some(format!("`tagaudit explain {}` describes the rule", text::printable(&worst.rule))),
+        Some(worst) => {
+            let rule = text::printable(&worst.rule);
+            Some(language.fill("`tagaudit explain {rule}` describes the rule", &[("rule", &rule)]))
+        }
         None if report.complete => None,
-        None => Some("`tagaudit permissions` prints the policy, where a call was refused".to_owned()),
+        None => Some(language.text("`tagaudit permissions` prints the policy, where a call was refused").into_owned()),
     }
 }

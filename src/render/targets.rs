@@ -10,6 +10,7 @@ use crate::text;
 
 use super::style::{NARROW, Painter, TableOptions, fact, layout, paragraph};
 use super::table;
+use super::words::{Language, verdict_words};
 
 /// Maximum number of rows that are shown before the rest is folded.
 const SHOWN: usize = 30;
@@ -64,10 +65,13 @@ fn header(page: &mut String, set: &ReportSet, painter: Painter, options: &TableO
     let verdict: Vec<String> = ReportView::from(set)
         .verdict()
         .into_iter()
-        .map(|(severity, words)| match severity {
-            Some(severity) => painter.severity(severity, &words),
-            None if set.complete => painter.good(&words),
-            None => words,
+        .map(|part| {
+            let words = verdict_words(part, Language::English);
+            match part.severity() {
+                Some(severity) => painter.severity(severity, &words),
+                None if set.complete => painter.good(&words),
+                None => words,
+            }
         })
         .collect();
     let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
@@ -99,7 +103,11 @@ fn clusters(page: &mut String, set: &ReportSet, options: &TableOptions) {
         let found = Severity::WORST_FIRST.map(|severity| shown(report.count_findings(severity)));
         let unread = shown(report.not_audited.len());
         if is_narrow {
-            let words: Vec<String> = ReportView::from(*report).verdict().into_iter().map(|(_, words)| words).collect();
+            let words: Vec<String> = ReportView::from(*report)
+                .verdict()
+                .into_iter()
+                .map(|part| verdict_words(part, Language::English))
+                .collect();
             table.add_row([cluster.into_owned(), account, words.join(", ")]);
         } else {
             let regions: Vec<&str> = report.regions().into_iter().collect();

@@ -334,29 +334,58 @@ impl ReportView<'_> {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
     }
 
-    /// Verdict in a few words, each part with its severity; without complete evidence it holds only for what was read.
+    /// The verdict in parts; without complete evidence it holds only for what was read.
     #[must_use]
-    pub(crate) fn verdict(&self) -> Vec<(Option<Severity>, String)> {
-        let mut verdict: Vec<(Option<Severity>, String)> = Vec::new();
+    pub(crate) fn verdict(&self) -> Vec<VerdictPart> {
+        let mut verdict: Vec<VerdictPart> = Vec::new();
         for severity in Severity::WORST_FIRST {
             let number = self.open().filter(|finding| finding.severity == severity).count();
             if number > 0 {
-                verdict.push((Some(severity), text::count(number, severity.noun())));
+                verdict.push(VerdictPart::Found(severity, number));
             }
         }
-        if verdict.is_empty() && self.is_nothing {
-            verdict.push((Some(Severity::Warning), "nothing to audit: no cluster was found".to_owned()));
-        } else if verdict.is_empty() {
-            let words = if self.complete { "nothing found" } else { "nothing found in what could be read" };
-            verdict.push((None, words.to_owned()));
+        if verdict.is_empty() {
+            verdict.push(match (self.is_nothing, self.complete) {
+                (true, _) => VerdictPart::NothingToAudit,
+                (false, true) => VerdictPart::NothingFound,
+                (false, false) => VerdictPart::NothingFoundInPart,
+            });
         }
         let waived = self.findings.len() - self.open().count();
         if waived > 0 {
-            verdict.push((None, format!("{waived} waived")));
+            verdict.push(VerdictPart::Waived(waived));
         }
         if !self.complete {
-            verdict.push((Some(Severity::Warning), format!("{} not audited", self.not_audited.len())));
+            verdict.push(VerdictPart::NotAudited(self.not_audited.len()));
         }
         verdict
+    }
+}
+
+/// Part of a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VerdictPart {
+    /// Number of open findings of a severity.
+    Found(Severity, usize),
+    /// There is no cluster.
+    NothingToAudit,
+    /// Everything was audited.
+    NothingFound,
+    /// Not everything was audited.
+    NothingFoundInPart,
+    /// Number of waived findings.
+    Waived(usize),
+    /// Number of entries that were not audited.
+    NotAudited(usize),
+}
+
+impl VerdictPart {
+    /// The severity that its display has.
+    pub(crate) fn severity(self) -> Option<Severity> {
+        match self {
+            Self::Found(severity, _) => Some(severity),
+            Self::NothingToAudit | Self::NotAudited(_) => Some(Severity::Warning),
+            Self::NothingFound | Self::NothingFoundInPart | Self::Waived(_) => None,
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! Texts of the rules in Chinese: `zh-CN.ftl`, in the syntax of Fluent. A rule that has none there is shown in English.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use fluent_bundle::{FluentBundle, FluentResource};
+use fluent_bundle::FluentResource;
+use fluent_bundle::concurrent::FluentBundle;
 
 use crate::finding::Severity;
 
@@ -36,16 +38,24 @@ impl RuleTexts<'_> {
 /// The Chinese texts of rules.
 pub(crate) struct Chinese(FluentBundle<FluentResource>);
 
-impl Chinese {
-    pub(crate) fn new() -> Self {
-        // A test holds that the file has no errors.
-        let texts = FluentResource::try_new(CHINESE.to_owned()).unwrap_or_else(|(texts, _)| texts);
-        let mut bundle = FluentBundle::default();
-        bundle.set_use_isolating(false);
-        bundle.add_resource_overriding(texts);
-        Self(bundle)
-    }
+static TEXTS: LazyLock<Chinese> = LazyLock::new(|| Chinese(bundle(CHINESE)));
 
+/// The Chinese texts of rules, read once.
+pub(crate) fn chinese() -> &'static Chinese {
+    &TEXTS
+}
+
+/// The texts of a file in Chinese; tests hold that the files have no errors.
+pub(crate) fn bundle(file: &'static str) -> FluentBundle<FluentResource> {
+    let texts = FluentResource::try_new(file.to_owned()).unwrap_or_else(|(texts, _)| texts);
+    let mut bundle = FluentBundle::new_concurrent(Vec::new());
+    // Marks around values would be copied with them.
+    bundle.set_use_isolating(false);
+    bundle.add_resource_overriding(texts);
+    bundle
+}
+
+impl Chinese {
     /// The texts of a rule; `None` if it is not translated.
     pub(crate) fn texts(&self, rule: &Rule) -> Option<RuleTexts<'_>> {
         let message = self.0.get_message(rule.id)?;
@@ -87,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_rule_of_alibaba_cloud_is_translated() {
-        let chinese = Chinese::new();
+        let chinese = chinese();
         for rule in RULES.iter().filter(|rule| rule.providers().contains(&Provider::Alibaba)) {
             let own = chinese.texts(rule).unwrap_or_else(|| panic!("{} is not translated", rule.id));
             let english = RuleTexts::english(rule);
@@ -118,7 +128,7 @@ mod tests {
     /// A severity with a condition needs its words; one without has none.
     #[test]
     fn notes_on_severities_are_translated() {
-        let chinese = Chinese::new();
+        let chinese = chinese();
         for rule in RULES.iter().filter(|rule| rule.providers().contains(&Provider::Alibaba)) {
             let has_note = chinese.0.get_message(rule.id).is_some_and(|one| one.get_attribute("severity").is_some());
             assert_eq!(has_note, rule.severity.note.is_some(), "{}", rule.id);

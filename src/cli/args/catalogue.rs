@@ -11,6 +11,7 @@ use crate::resource::ResourceKind;
 use crate::rules::FAMILIES;
 
 use super::ProviderName;
+use super::language::LanguageName;
 use super::values::{cluster_id, role_arn, service_account};
 
 #[derive(Debug, Args)]
@@ -31,21 +32,11 @@ pub(crate) struct RulesArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) search: Option<String>,
     /// Language; JSON stays English
-    #[arg(long, value_enum, env = "TAGAUDIT_LANG", default_value_t = Language::En)]
-    pub(crate) lang: Language,
+    #[arg(long, value_enum, env = "TAGAUDIT_LANG")]
+    pub(crate) lang: Option<LanguageName>,
     /// Output format
     #[arg(long, value_enum, default_value_t = RulesFormat::Table)]
     pub(crate) format: RulesFormat,
-}
-
-/// Language of the texts of rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Language {
-    /// English
-    En,
-    /// 中文; the rules that apply to Alibaba Cloud
-    #[value(alias = "zh-CN")]
-    Zh,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -98,8 +89,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "PATH", requires = "effective")]
     pub(crate) kubernetes: Vec<PathBuf>,
     /// Language of a rule; JSON stays English
-    #[arg(long, value_enum, env = "TAGAUDIT_LANG", default_value_t = Language::En)]
-    pub(crate) lang: Language,
+    #[arg(long, value_enum, env = "TAGAUDIT_LANG")]
+    pub(crate) lang: Option<LanguageName>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     pub(crate) format: ExplainFormat,

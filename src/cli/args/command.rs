@@ -12,6 +12,7 @@ use crate::target::ShardArgument;
 use super::ask::{GuardArgs, SimulateArgs, WhyArgs};
 use super::catalogue::{BaselineCommand, CompletionsArgs, ConfigCommand, ExplainArgs, PermissionsArgs, RulesArgs};
 use super::fix::{ApplyArgs, FixArgs, UndoArgs};
+use super::language::{LanguageName, Languages};
 use super::outputs::Outputs;
 use super::policy::PolicyCommand;
 use super::values::cluster_id;
@@ -105,6 +106,9 @@ pub(crate) struct ReportArgs {
     /// Show only this cluster of a report of many clusters
     #[arg(long, value_name = "ID", help_heading = "Scope")]
     pub(crate) cluster_id: Option<String>,
+    /// Language of tables and HTML; JSON stays English. By default that of the locale, on a terminal and in HTML
+    #[arg(long, value_enum, env = "TAGAUDIT_LANG", value_name = "LANGUAGE", help_heading = "Output")]
+    pub(crate) lang: Option<LanguageName>,
     /// Account of that cluster, if other accounts have one with the same id
     #[arg(long, value_name = "ID", help_heading = "Scope", requires = "cluster_id")]
     pub(crate) account: Option<String>,
@@ -141,6 +145,9 @@ pub(crate) struct ScanArgs {
     /// Skip these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     pub(crate) skip_rule: Vec<String>,
+    /// Language of tables and HTML; JSON stays English. By default that of the locale, on a terminal and in HTML
+    #[arg(long, value_enum, value_name = "LANGUAGE", help_heading = "Output")]
+    pub(crate) lang: Option<LanguageName>,
     /// Prices of load balancers, addresses and volumes, with which findings state what leftovers cost a month (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
     pub(crate) prices: Option<PathBuf>,
@@ -355,11 +362,17 @@ pub(crate) struct MergeArgs {
 }
 
 impl Command {
-    /// Passes the threshold of --fail-on on to the formats that mark failures.
+    /// Passes the threshold of --fail-on on to the formats that mark failures, and the language on to those for people.
     pub(in crate::cli) fn set_threshold(&mut self) {
         match self {
-            Self::Scan(args) => args.output.terminal.threshold = args.verdict.fail_on.threshold(),
-            Self::Report(args) => args.output.terminal.threshold = args.verdict.fail_on.threshold(),
+            Self::Scan(args) => {
+                args.output.terminal.threshold = args.verdict.fail_on.threshold();
+                args.output.terminal.languages = Languages::new(args.lang);
+            }
+            Self::Report(args) => {
+                args.output.terminal.threshold = args.verdict.fail_on.threshold();
+                args.output.terminal.languages = Languages::new(args.lang);
+            }
             Self::Merge(args) => args.output.terminal.threshold = args.verdict.fail_on.threshold(),
             Self::Lint(args) => args.output.terminal.threshold = args.fail_on.threshold(),
             _ => {}

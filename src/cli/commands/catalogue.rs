@@ -1,26 +1,27 @@
 //! Commands that only print built-in rules.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 
 use serde_json::json;
 
 use crate::inventory::Provider;
 use crate::kubernetes::arguments::{NodeArguments, Started};
-use crate::render::{self, rule_page};
-use crate::rules::translation::{Chinese, RuleTexts};
+use crate::render::{self, Language, rule_page};
+use crate::rules::translation::{self, Chinese, RuleTexts};
 use crate::rules::{self, FAMILIES, RULES, Rule, messages};
 use crate::text;
 use crate::why;
 
 use crate::cli::args::ProviderName;
-use crate::cli::args::catalogue::{ExplainArgs, ExplainFormat, Language, RulesArgs, RulesFormat, SeverityName};
+use crate::cli::args::catalogue::{ExplainArgs, ExplainFormat, RulesArgs, RulesFormat, SeverityName};
+use crate::cli::args::language::{LanguageName, Languages};
 use crate::cli::io::failure::Failure;
 use crate::cli::io::input::unknown_rule;
 
 pub(in crate::cli) fn rules(args: &RulesArgs, out: &mut dyn Write) -> io::Result<()> {
     let chinese = in_chinese(args.lang);
-    let texts = |rule| texts_of(rule, chinese.as_ref());
+    let texts = |rule| texts_of(rule, chinese);
     let chosen: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| is_chosen(rule, &texts(rule), args)).collect();
     match args.format {
         RulesFormat::Table => {
@@ -41,15 +42,17 @@ pub(in crate::cli) fn rules(args: &RulesArgs, out: &mut dyn Write) -> io::Result
             serde_json::to_writer_pretty(&mut *out, &json!({"schema": "tagaudit.rules/1", "rules": rules}))?;
             writeln!(out)
         }
-        RulesFormat::Markdown => match &chinese {
+        RulesFormat::Markdown => match chinese {
             Some(chinese) => out.write_all(pages_in_chinese(&chosen, chinese).as_bytes()),
             None => out.write_all(pages(&chosen).as_bytes()),
         },
     }
 }
 
-fn in_chinese(language: Language) -> Option<Chinese> {
-    (language == Language::Zh).then(Chinese::new)
+/// The Chinese texts, if they are asked for: by `--lang`, or by the locale on a terminal.
+fn in_chinese(given: Option<LanguageName>) -> Option<&'static Chinese> {
+    let language = Languages::new(given).of(io::stdout().is_terminal());
+    (language == Language::Chinese).then(translation::chinese)
 }
 
 /// The texts of a rule, in English where they are not translated.
@@ -60,9 +63,9 @@ fn texts_of<'t>(rule: &Rule, chinese: Option<&'t Chinese>) -> RuleTexts<'t> {
 /// `docs/rules.zh-CN.md`: the rules that apply to Alibaba Cloud, in Chinese.
 #[must_use]
 pub fn rules_markdown_in_chinese() -> String {
-    let chinese = Chinese::new();
+    let chinese = translation::chinese();
     let translated: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| chinese.texts(rule).is_some()).collect();
-    pages_in_chinese(&translated, &chinese)
+    pages_in_chinese(&translated, chinese)
 }
 
 fn pages_in_chinese(chosen: &[&'static Rule], chinese: &Chinese) -> String {
@@ -199,7 +202,14 @@ fn explain_line(
     if !answers.is_known() {
         return Err(unknown_rule(asked));
     }
-    let options = render::TableOptions { width, color: false, links: false, verbose: false, threshold: None };
+    let options = render::TableOptions {
+        width,
+        color: false,
+        links: false,
+        verbose: false,
+        threshold: None,
+        language: Language::English,
+    };
     match format {
         ExplainFormat::Json => Ok(render::json(&answers, out)),
         ExplainFormat::Text => Ok(render::why(&answers, &options, out)),
@@ -241,17 +251,17 @@ fn explain_effective(
 }
 
 /// The page of a rule in a language; in English where it is not translated.
-fn page(rule: &Rule, language: Language) -> String {
+fn page(rule: &Rule, language: Option<LanguageName>) -> String {
     let chinese = in_chinese(language);
-    match chinese.as_ref().and_then(|chinese| chinese.texts(rule)) {
+    match chinese.and_then(|chinese| chinese.texts(rule)) {
         Some(texts) => rule_page::markdown_in_chinese(rule, &texts),
         None => rule_page::markdown(rule),
     }
 }
 
-fn explain_text(rule: &Rule, language: Language, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn explain_text(rule: &Rule, language: Option<LanguageName>, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let chinese = in_chinese(language);
-    let translated = chinese.as_ref().and_then(|chinese| chinese.texts(rule));
+    let translated = chinese.and_then(|chinese| chinese.texts(rule));
     if chinese.is_some() && translated.is_none() {
         writeln!(out, "该规则尚无中文说明。\n")?;
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use crate::inventory::{Access, PendingFile};
-use crate::render::{self, FileFormat, ReportFormat, TableOptions};
+use crate::render::{self, FileFormat, Language, ReportFormat, TableOptions};
 use crate::report::{Report, ReportSet, Whole};
 use crate::text;
 
@@ -55,14 +55,18 @@ pub(in crate::cli) fn emit_all<F: FileFormat>(
     let mut files = Vec::new();
     for Output { format, file } in &args.outputs {
         let Some(path) = file else { continue };
-        let pending = pending(path, &args.terminal, format.access(), |options, out| write(format, options, out))?;
+        let language = args.terminal.languages.of(format.is_page());
+        let kind = (format.access(), language);
+        let pending = pending(path, &args.terminal, kind, |options, out| write(format, options, out))?;
         files.push((path, pending));
     }
     for (path, pending) in files {
         pending.put().map_err(|error| unwritten(path, &error))?;
     }
     match args.outputs.iter().find(|output| output.file.is_none()) {
-        Some(Output { format, .. }) => emit(None, &args.terminal, |options, out| write(format, &options, out)),
+        Some(Output { format, .. }) => {
+            emit_page(&args.terminal, format.is_page(), |options, out| write(format, &options, out))
+        }
         None => Ok(()),
     }
 }
@@ -110,21 +114,32 @@ pub(in crate::cli) fn emit(
     terminal: &TerminalArgs,
     write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let TerminalArgs { verbose, threshold, .. } = *terminal;
     if let Some(path) = output {
-        let pending = pending(path, terminal, Access::Owner, |options, out| write(*options, out))?;
+        let kind = (Access::Owner, terminal.languages.of(false));
+        let pending = pending(path, terminal, kind, |options, out| write(*options, out))?;
         return pending.put().map_err(|error| unwritten(path, &error));
     }
+    emit_page(terminal, false, write)
+}
+
+/// Writes a report to standard output.
+fn emit_page(
+    terminal: &TerminalArgs,
+    is_page: bool,
+    write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let TerminalArgs { verbose, threshold, .. } = *terminal;
     let stdout = io::stdout();
     let color = match terminal.color {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => is_forced() || anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
     };
+    let language = terminal.languages.of(is_page || stdout.is_terminal());
     // A terminal without colours shows no links either.
     let links = color && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout);
     finish(write(
-        TableOptions { width: table_width(), color, links, verbose, threshold },
+        TableOptions { width: table_width(), color, links, verbose, threshold, language },
         &mut io::BufWriter::new(stdout.lock()),
     ))
 }
@@ -142,7 +157,7 @@ pub(in crate::cli) fn is_forced() -> bool {
 fn pending(
     path: &Path,
     terminal: &TerminalArgs,
-    access: Access,
+    (access, language): (Access, Language),
     write: impl FnOnce(&TableOptions, &mut dyn Write) -> io::Result<()>,
 ) -> Result<PendingFile, Failure> {
     if path == Path::new("-") {
@@ -155,6 +170,7 @@ fn pending(
         links: false,
         verbose: terminal.verbose,
         threshold: terminal.threshold,
+        language,
     };
     PendingFile::create(path, access, |out| write(&options, out)).map_err(|error| unwritten(path, &error))
 }

@@ -8,16 +8,23 @@ use super::markup::{Markup, TABLE};
 /// Actions that are listed in a cell; the rest is in the JSON report.
 const SHOWN: usize = 5;
 
+const COLUMNS: [&str; 8] =
+    ["controller", "version", "role", "role source", "granted", "lacks", "excess", "shared with"];
+
 /// Writes the table of the controllers and their roles.
 pub(super) fn controllers(page: &mut Markup, controllers: &[UsedRole]) {
     if controllers.is_empty() {
         return;
     }
-    page.raw("<h2>Controllers</h2>\n").raw(TABLE).raw("<table>\n<thead><tr><th>controller</th><th>version</th><th>role</th><th>role source</th><th>granted</th><th>lacks</th><th>excess</th><th>shared with</th></tr></thead>\n<tbody>\n");
+    let language = page.language();
+    page.raw("<h2>").say("Controllers").raw("</h2>\n").raw(TABLE).raw("<table>\n<thead>");
+    page.head(&COLUMNS).raw("</thead>\n<tbody>\n");
     for one in controllers {
         let name = one.role.as_deref().map(|arn| arn.rsplit('/').next().unwrap_or(arn));
         let without = one.lacking.len() + one.unmet.len();
-        let granted = one.needed.map(|needed| format!("{} of {needed}", needed.saturating_sub(without)));
+        let granted = one.needed.map(|needed| {
+            language.fill("{number} of {total}", &[("number", &needed.saturating_sub(without)), ("total", &needed)])
+        });
         let lacking: Vec<&str> = one.lacking.iter().chain(&one.unmet).map(String::as_str).collect();
         let excess = one.excess.as_ref().map(|excess| excess.iter().map(String::as_str).collect::<Vec<&str>>());
         let shared: Vec<&str> = one.shared_with.iter().map(String::as_str).collect();

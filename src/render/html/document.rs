@@ -12,13 +12,16 @@ const STYLE: &str = include_str!("page.css");
 
 /// Writes a whole page, with a policy that lets only the script of the tool run.
 pub(super) fn document(title: &str, body: Markup, script: Option<&'static str>, out: &mut dyn Write) -> io::Result<()> {
+    let language = body.language().code();
     let body = body.into_string();
     // An author of a tag cannot foresee the hash of the page, and without it no injected script is run.
     let nonce = text::hex(&Sha256::digest(&body), 16);
     let allowed = script.map(|_| format!(" script-src 'nonce-{nonce}';")).unwrap_or_default();
     let policy = format!("default-src 'none'; style-src 'unsafe-inline';{allowed} base-uri 'none'; form-action 'none'");
     let mut head = Markup::default();
-    head.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+    head.raw("<!DOCTYPE html>\n")
+        .open("html", &[("lang", &language)])
+        .raw("\n<head>\n<meta charset=\"utf-8\">\n")
         .open("meta", &[("http-equiv", &"Content-Security-Policy"), ("content", &policy)])
         .raw("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
         .element("title", &[], title)

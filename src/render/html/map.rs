@@ -41,9 +41,9 @@ const SHELF: usize = 24;
 
 /// Writes the maps of all VPCs, with a legend of their colours.
 pub(super) fn map(page: &mut Markup, report: &Report) {
-    page.raw("<h2>Map</h2>\n");
+    page.raw("<h2>").say("Map").raw("</h2>\n");
     if report.topology.is_empty() {
-        page.raw("<p>No nodes were found, so there is nothing to draw.</p>\n");
+        page.raw("<p>").say("No nodes were found, so there is nothing to draw.").raw("</p>\n");
         return;
     }
     page.raw("<p class=\"legend\">");
@@ -64,7 +64,7 @@ pub(super) fn map(page: &mut Markup, report: &Report) {
         let is_large = matrix::is_large(vpc);
         if is_large {
             matrix::matrix(page, vpc, &marks);
-            page.raw("<details><summary>Drawing</summary>\n");
+            page.raw("<details><summary>").say("Drawing").raw("</summary>\n");
         }
         Drawing { page, marks: &marks, vpc }.draw();
         page.raw(if is_large { "</details>\n" } else { "" });
@@ -141,6 +141,7 @@ impl Drawing<'_, '_> {
                 ("width", &width),
                 ("height", &height),
                 ("viewBox", &format_args!("0 0 {width} {height}")),
+                ("data-name", &self.vpc.vpc.id),
                 ("role", &"group"),
                 ("aria-label", &format_args!("VPC {} in {}", self.vpc.vpc.id, self.vpc.region)),
             ],

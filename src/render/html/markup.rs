@@ -4,6 +4,8 @@ use std::fmt::Display;
 
 use crate::text;
 
+use super::super::words::Language;
+
 /// Start of a table that scrolls sideways, which a keyboard reaches as well.
 pub(super) const TABLE: &str = "<div class=\"matrix\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">";
 
@@ -17,9 +19,41 @@ pub(super) const FOLDED_TABLE: &str = "<div class=\"body matrix\" tabindex=\"0\"
 #[derive(Debug, Default)]
 pub(super) struct Markup {
     page: String,
+    language: Language,
 }
 
 impl Markup {
+    /// A page in this language.
+    pub(super) fn new(language: Language) -> Self {
+        Self { page: String::new(), language }
+    }
+
+    /// The language of the page.
+    pub(super) fn language(&self) -> Language {
+        self.language
+    }
+
+    /// Appends a text in the language of the page.
+    pub(super) fn say(&mut self, english: &'static str) -> &mut Self {
+        let text = self.language.text(english);
+        self.text(text)
+    }
+
+    /// Appends a text in the language of the page, with values.
+    pub(super) fn say_filled(&mut self, english: &'static str, values: &[(&'static str, &dyn Display)]) -> &mut Self {
+        let text = self.language.fill(english, values);
+        self.text(text)
+    }
+
+    /// Appends the row of a table's head, in the language of the page.
+    pub(super) fn head(&mut self, columns: &[&'static str]) -> &mut Self {
+        self.raw("<tr>");
+        for column in columns {
+            self.raw("<th>").say(column).raw("</th>");
+        }
+        self.raw("</tr>")
+    }
+
     /// Appends literal markup.
     pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.page.push_str(markup);

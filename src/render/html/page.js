@@ -5,6 +5,9 @@ const groups = [...document.querySelectorAll('[data-group]')];
 const search = document.getElementById('search');
 const shown = document.getElementById('shown');
 const picked = document.getElementById('picked');
+// The words of the page's language, with values in braces.
+const words = document.querySelector('main').dataset;
+const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const texts = new Map();
 // What was clicked on the map; `null` where nothing was.
 let ids = null;
@@ -15,7 +18,7 @@ const textOf = row => {
 const checked = name => new Set([...document.querySelectorAll(`input[name=${name}]:checked`)].map(box => box.value));
 
 function filter() {
-  const words = search.value.toLowerCase().split('|').map(word => word.trim()).filter(Boolean);
+  const wanted = search.value.toLowerCase().split('|').map(word => word.trim()).filter(Boolean);
   const severities = checked('severity');
   const fixes = checked('fix');
   const statuses = document.querySelector('input[name=status]') ? checked('status') : null;
@@ -24,18 +27,18 @@ function filter() {
     const fits = severities.has(row.dataset.severity) && fixes.has(row.dataset.fix)
       && (!statuses || statuses.has(row.dataset.status))
       && (!ids || row.dataset.ids.split(' ').some(id => ids.has(id)))
-      && (words.length === 0 || words.some(word => textOf(row).includes(word)));
+      && (wanted.length === 0 || wanted.some(word => textOf(row).includes(word)));
     if (row.hidden === fits) row.hidden = !fits;
     if (fits) number += 1;
   }
   for (const group of groups) {
     const fitting = group.querySelectorAll('[data-finding]:not([hidden])').length;
     group.hidden = fitting === 0;
-    if ((ids || words.length > 0) && fitting > 0 && number <= 200) group.open = true;
+    if ((ids || wanted.length > 0) && fitting > 0 && number <= 200) group.open = true;
   }
   picked.hidden = !ids;
-  if (ids) picked.textContent = `${[...ids].slice(0, 2).join(', ')}${ids.size > 2 ? ` and ${ids.size - 2} more` : ''} \u2715`;
-  shown.textContent = number === rows.length ? `${rows.length} shown` : `${number} of ${rows.length} shown`;
+  if (ids) picked.textContent = `${[...ids].slice(0, 2).join(', ')}${ids.size > 2 ? fill(words.more, { number: ids.size - 2 }) : ''} \u2715`;
+  shown.textContent = fill(number === rows.length ? words.allShown : words.someShown, { number, total: rows.length });
 }
 
 // The filters stand in the address, so that a link shows the same findings. A file has no query, but every page has a fragment.
@@ -110,7 +113,7 @@ for (const row of places.size > 0 ? rows : []) {
     if (!place || !body || body.querySelector('.place')) return;
     const button = document.createElement('button');
     button.className = 'place';
-    button.textContent = 'show on the map';
+    button.textContent = words.onMap;
     button.addEventListener('click', () => {
       for (const old of document.querySelectorAll('.found')) old.classList.remove('found');
       for (let part = place; part; part = part.parentElement) if (part.tagName === 'DETAILS') part.open = true;
@@ -135,6 +138,60 @@ for (const part of document.querySelectorAll('[data-groups]')) {
   };
   part.addEventListener('mouseenter', () => focus(true));
   part.addEventListener('mouseleave', () => focus(false));
+}
+// Sizes of a drawing, and the drawing as a file, with the styles that the page gives it.
+for (const map of document.querySelectorAll('.map')) {
+  const svg = map.querySelector('svg');
+  const width = svg.viewBox.baseVal.width;
+  const height = svg.viewBox.baseVal.height;
+  const tools = document.createElement('div');
+  tools.className = 'map-tools';
+  let scale = 1;
+  const resize = to => {
+    scale = Math.min(4, Math.max(0.1, to));
+    svg.setAttribute('width', Math.round(width * scale));
+    svg.setAttribute('height', Math.round(height * scale));
+  };
+  const button = (sign, name, act) => {
+    const one = document.createElement('button');
+    one.type = 'button';
+    one.textContent = sign;
+    one.title = name;
+    one.setAttribute('aria-label', name);
+    one.addEventListener('click', act);
+    tools.append(one);
+  };
+  button('+', words.larger, () => resize(scale * 1.25));
+  button('\u2212', words.smaller, () => resize(scale / 1.25));
+  button('\u2194', words.fit, () => resize(map.clientWidth / width));
+  button('SVG \u2913', words.download, () => {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([standalone(svg, width, height)], { type: 'image/svg+xml' }));
+    link.download = `${svg.dataset.name}.svg`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  });
+  map.before(tools);
+}
+// The computed styles are written into a copy: a file has no style sheet, and no colours of a theme.
+function standalone(svg, width, height) {
+  const copy = svg.cloneNode(true);
+  const kept = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-family', 'font-size', 'font-weight', 'text-anchor', 'opacity'];
+  const parts = [...copy.querySelectorAll('*')];
+  for (const [index, part] of [...svg.querySelectorAll('*')].entries()) {
+    const style = getComputedStyle(part);
+    parts[index].setAttribute('style', kept.map(name => `${name}:${style.getPropertyValue(name)}`).join(';'));
+    for (const name of ['tabindex', 'role', 'data-find', 'data-node', 'data-group', 'data-groups']) parts[index].removeAttribute(name);
+  }
+  const paper = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
+  paper.setAttribute('width', '100%');
+  paper.setAttribute('height', '100%');
+  paper.setAttribute('fill', getComputedStyle(document.body).backgroundColor);
+  copy.prepend(paper);
+  copy.setAttribute('width', width);
+  copy.setAttribute('height', height);
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  return new XMLSerializer().serializeToString(copy);
 }
 // Tables are sorted by a column: numbers with the largest first, texts from A on, and then the other way round.
 for (const table of document.querySelectorAll('table.sortable')) {
@@ -167,9 +224,9 @@ addEventListener('afterprint', () => { for (const part of closed) part.open = fa
 for (const block of document.querySelectorAll('pre')) {
   const button = document.createElement('button');
   const text = block.textContent;
-  button.textContent = 'copy';
+  button.textContent = words.copy;
   button.addEventListener('click', async () => {
-    button.textContent = await copy(text) ? 'copied' : 'select the text to copy it';
+    button.textContent = await copy(text) ? words.copied : words.select;
   });
   block.append(button);
 }

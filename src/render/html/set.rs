@@ -6,10 +6,17 @@ use std::io::{self, Write};
 
 use crate::finding::Severity;
 use crate::report::{Report, ReportSet, ReportView, TargetOutcome, TargetReport};
-use crate::{rules, text};
+use crate::rules;
 
 use super::markup::{FOLDED_TABLE, LONG_TABLE, Markup};
 use super::rule_page;
+use crate::render::Language;
+
+/// Columns of the tables.
+const BY_RULE: [&str; 5] = ["rule", "severity", "clusters", "findings", "where"];
+const BY_CLUSTER: [&str; 9] =
+    ["cluster", "account", "regions", "nodes", "errors", "warnings", "notes", "waived", "not audited"];
+const WITHOUT: [&str; 3] = ["account", "outcome", "why"];
 
 /// Clusters of a rule that are named in its row.
 const NAMED: usize = 4;
@@ -28,15 +35,16 @@ type Row<'s> = (&'s TargetReport, &'s Report);
 ///
 /// # Errors
 /// When the writer fails.
-pub(crate) fn html_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn html_set(set: &ReportSet, language: Language, out: &mut dyn Write) -> io::Result<()> {
     let view = ReportView::from(set);
-    let mut page = Markup::default();
-    page.raw("<main>\n").element("h1", &[], &view.subject);
+    let mut page = Markup::new(language);
+    super::main(&mut page);
+    page.element("h1", &[], &view.subject);
     super::verdict_box(&mut page, &view);
     page.raw("<dl class=\"facts\">\n");
-    let outcomes = TargetOutcome::ALL.map(|outcome| format!("{} {}", set.count_targets(outcome), outcome.words()));
-    page.raw("<dt>evidence</dt>").element("dd", &[], set.evidence());
-    page.raw("<dt>targets</dt>").element("dd", &[], outcomes.join(", ")).raw("\n</dl>\n</div>\n");
+    let outcomes = TargetOutcome::ALL.map(|outcome| format!("{} {}", set.count_targets(outcome), language.text(outcome.words())));
+    page.raw("<dt>").say("evidence").raw("</dt>").element("dd", &[], set.evidence());
+    page.raw("<dt>").say("targets").raw("</dt>").element("dd", &[], outcomes.join(", ")).raw("\n</dl>\n</div>\n");
     let rows = set.worst_first();
     rules_by_cluster(&mut page, &rows);
     accounts_by_family(&mut page, &rows);
@@ -74,7 +82,9 @@ fn rules_by_cluster(page: &mut Markup, rows: &[Row<'_>]) {
     }
     let mut all: Vec<(&str, OfRule<'_>)> = by_rule.into_iter().collect();
     all.sort_by_key(|(rule, of)| (std::cmp::Reverse((of.worst, of.clusters.len(), of.findings)), *rule));
-    page.raw("<h2>Rules by cluster</h2>\n").raw(LONG_TABLE).raw("<table class=\"sortable\">\n<thead><tr><th>rule</th><th>severity</th><th>clusters</th><th>findings</th><th>where</th></tr></thead>\n<tbody>\n");
+    let language = page.language();
+    page.raw("<h2>").say("Rules by cluster").raw("</h2>\n").raw(LONG_TABLE).raw("<table class=\"sortable\">\n<thead>");
+    page.head(&BY_RULE).raw("</thead>\n<tbody>\n");
     for (rule, of) in all {
         let worst = of.worst.map_or("", Severity::name);
         page.raw("<tr><td class=\"note\">")
@@ -93,7 +103,7 @@ fn rules_by_cluster(page: &mut Markup, rows: &[Row<'_>]) {
             cluster(page, id);
         }
         if of.clusters.len() > NAMED {
-            page.element("span", &[("class", &"dim")], format_args!(" and {} more", of.clusters.len() - NAMED));
+            page.element("span", &[("class", &"dim")], language.fill(" and {number} more", &[("number", &(of.clusters.len() - NAMED))]));
         }
         page.raw("</td></tr>\n");
     }
@@ -138,9 +148,15 @@ fn accounts_by_family(page: &mut Markup, rows: &[Row<'_>]) {
     let mut all: Vec<(String, BTreeMap<&str, Cell>)> = accounts.into_iter().collect();
     all.sort_by(|(one, ours), (other, theirs)| worst(theirs).cmp(&worst(ours)).then(one.cmp(other)));
     let clean: Vec<String> = all.iter().filter(|(_, cells)| cells.is_empty()).map(|(name, _)| name.clone()).collect();
-    page.raw("<h2>Accounts by family of rules</h2>\n")
+    page.raw("<h2>")
+        .say("Accounts by family of rules")
+        .raw("</h2>\n")
         .raw(LONG_TABLE)
-        .raw("<table class=\"sortable heat\">\n<thead><tr><th>account</th><th>findings</th>");
+        .raw("<table class=\"sortable heat\">\n<thead><tr><th>")
+        .say("account")
+        .raw("</th><th>")
+        .say("findings")
+        .raw("</th>");
     for family in &families {
         page.element("th", &[], family);
     }
@@ -160,7 +176,8 @@ fn accounts_by_family(page: &mut Markup, rows: &[Row<'_>]) {
         page.raw("</tr>\n");
     }
     page.raw("</tbody></table></div>\n");
-    folded(page, &text::count(clean.len(), "account"), &clean);
+    let counted = page.language().count(clean.len(), "account");
+    folded(page, &counted, &clean);
 }
 
 /// Names of what has no finding, folded.
@@ -169,7 +186,7 @@ fn folded(page: &mut Markup, counted: &str, names: &[String]) {
         return;
     }
     page.raw("<details><summary>")
-        .text(format_args!("{counted} without findings"))
+        .say_filled("{counted} without findings", &[("counted", &counted)])
         .raw("</summary>\n<p class=\"body dim\">")
         .text(names.join(", "))
         .raw("</p></details>\n");
@@ -188,7 +205,8 @@ fn clusters(page: &mut Markup, rows: &[Row<'_>]) {
     let clean = rows.iter().filter(|row| is_long && is_clean(row));
     let clean: Vec<String> =
         clean.map(|(target, report)| format!("{} in {}", report.cluster_id, target.describe())).collect();
-    page.raw("<h2>Clusters</h2>\n").raw(LONG_TABLE).raw("<table class=\"sortable\">\n<thead><tr><th>cluster</th><th>account</th><th>regions</th><th>nodes</th><th>errors</th><th>warnings</th><th>notes</th><th>waived</th><th>not audited</th></tr></thead>\n<tbody>\n");
+    page.raw("<h2>").say("Clusters").raw("</h2>\n").raw(LONG_TABLE).raw("<table class=\"sortable\">\n<thead>");
+    page.head(&BY_CLUSTER).raw("</thead>\n<tbody>\n");
     for (target, report) in shown {
         let regions: Vec<&str> = report.regions().into_iter().collect();
         page.raw("<tr><td>");
@@ -207,9 +225,11 @@ fn clusters(page: &mut Markup, rows: &[Row<'_>]) {
             .raw("</tr>\n");
     }
     page.raw("</tbody></table></div>\n");
-    folded(page, &text::count(clean.len(), "cluster"), &clean);
-    page.raw("<p class=\"dim\">The map and the policies of one cluster: ")
-        .raw("<code>tagaudit report FILE --cluster-id ID --format html</code></p>\n");
+    let counted = page.language().count(clean.len(), "cluster");
+    folded(page, &counted, &clean);
+    page.raw("<p class=\"dim\">")
+        .say("The map and the policies of one cluster:")
+        .raw(" <code>tagaudit report FILE --cluster-id ID --format html</code></p>\n");
 }
 
 /// Targets without a report: those that could not be read, hold no cluster, or were skipped.
@@ -218,18 +238,22 @@ fn others(page: &mut Markup, set: &ReportSet) {
     if without().next().is_none() {
         return;
     }
+    let counted = page.language().count(without().count(), "target");
     page.raw("<details><summary>")
-        .text(format_args!("{} without an audited cluster", text::count(without().count(), "target")))
+        .say_filled("{targets} without an audited cluster", &[("targets", &counted)])
         .raw("</summary>\n")
         .raw(FOLDED_TABLE)
-        .raw("<table><tr><th>account</th><th>outcome</th><th>why</th></tr>\n");
+        .raw("<table>")
+        .head(&WITHOUT)
+        .raw("\n");
+    let language = page.language();
     for target in without() {
         let is_due = target.outcome == TargetOutcome::NotAudited || !target.missing_cluster_ids.is_empty();
         let class =
             if is_due || (target.outcome == TargetOutcome::Empty && set.is_nothing()) { "warning" } else { "dim" };
         page.raw("<tr>")
             .element("td", &[("class", &"id")], target.describe())
-            .element("td", &[("class", &class)], target.outcome.words())
+            .element("td", &[("class", &class)], language.text(target.outcome.words()))
             .element("td", &[("class", &"note")], target.reason())
             .raw("</tr>\n");
     }
