@@ -89,8 +89,8 @@ pub mod provider {
 }
 pub mod render {
     pub use crate::render::{
-        EmitFormat, FileFormat, FindingsFormat, ReportFormat, TableOptions, emit, json, migration, plan, report,
-        skipped,
+        EmitFormat, FileFormat, FindingsFormat, Language, ReportFormat, TableOptions, emit, json, migration, plan,
+        report, skipped,
     };
 }
 pub mod report {

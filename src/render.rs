@@ -61,4 +61,4 @@ pub(crate) use style::layout;
 pub use table::report;
 pub(crate) use targets::targets;
 pub(crate) use why::why;
-pub(crate) use words::Language;
+pub use words::Language;

@@ -16,6 +16,7 @@ use crate::rules::alibaba::Installer;
 
 pub(super) mod ask;
 pub(super) mod catalogue;
+mod chinese;
 pub(super) mod command;
 pub(super) mod config;
 pub(super) mod examples;

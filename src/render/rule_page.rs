@@ -45,6 +45,15 @@ pub(crate) const CHINESE: Headings = Headings {
 /// The page of a rule in Markdown.
 #[must_use]
 pub(crate) fn markdown(rule: &Rule) -> String {
+    page(rule, &in_logs(rule, &ENGLISH, "."))
+}
+
+/// The page of a rule for code scanning: without the messages, which may be those of another cloud's controllers.
+pub(crate) fn help(rule: &Rule) -> String {
+    page(rule, "")
+}
+
+fn page(rule: &Rule, messages: &str) -> String {
     let mut page = format!(
         "## {}\n\n{}. Severity: {}. Resources: {}.\n\n**Reports when.** {}\n\n**What breaks.** {}.\n\n**Fix ({}).** {}\n\n**For example.** {}\n\n{}**Decided in**\n\n",
         rule.id,
@@ -56,7 +65,7 @@ pub(crate) fn markdown(rule: &Rule) -> String {
         rule.applicability.name(),
         rule.fix,
         rule.example,
-        in_logs(rule, &ENGLISH, ".")
+        messages
     );
     push_sources(&mut page, rule);
     page

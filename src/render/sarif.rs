@@ -299,7 +299,7 @@ fn descriptor(id: &str) -> ReportingDescriptor<'_> {
     if let Some(rule) = rule {
         let impact = rule_page::capitalised(rule.impact);
         let help =
-            Message { text: format!("{impact}. Fix: {}", rule.fix).into(), markdown: Some(rule_page::markdown(rule)) };
+            Message { text: format!("{impact}. Fix: {}", rule.fix).into(), markdown: Some(rule_page::help(rule)) };
         let full = format!("Reports when: {} What breaks: {}.", rule.condition, rule.impact);
         return described(rule.severity.default, rule.title, &full, help);
     }

@@ -1,4 +1,4 @@
-//! Words of reports in two languages: English stands in the code, Chinese in `zh-CN.ftl`, in the syntax of Fluent. What a
+//! Words of reports in two languages: English is in the code, Chinese in `zh-CN.ftl`, in the syntax of Fluent. What a
 //! finding states about its resource stays English, and so do ids.
 
 use std::borrow::Cow;
@@ -34,11 +34,11 @@ impl Language {
     }
 
     /// A text in this language; the text itself where it is data.
-    pub(super) fn text<'t>(self, english: &'t str) -> Cow<'t, str> {
+    pub(super) fn text(self, english: &str) -> Cow<'_, str> {
         self.translated(english, None).unwrap_or(Cow::Borrowed(english))
     }
 
-    /// A text in this language, with values for what stands in braces.
+    /// A text in this language, with values for the names in braces.
     pub(super) fn fill(self, english: &'static str, values: &[(&'static str, &dyn std::fmt::Display)]) -> String {
         let mut given = FluentArgs::new();
         for (name, value) in values {

@@ -93,7 +93,7 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
   }
 
   // Nothing that a screen reader or a keyboard stumbles over, in either theme.
-  for (const name of ['demo', 'broken', 'many', 'service']) {
+  for (const name of ['demo', 'broken', 'many', 'service', 'chinese']) {
     for (const colorScheme of ['light', 'dark']) {
       const { page, context } = await open(name, { colorScheme, bypassCSP: true });
       await page.evaluate(axe);
@@ -158,6 +158,30 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
   await page.locator('[data-find="i-0d1w3"]').hover();
   assert.equal(await page.locator('.edge.on').count(), 2);
   assert.deepEqual(said, []);
+
+  // The drawing grows and shrinks, fits, and is saved as a file that needs no style sheet and runs nothing.
+  const drawing = await open('demo');
+  const size = () => drawing.page.locator('.map svg').first().evaluate(svg => svg.getBoundingClientRect().width);
+  const first = await size();
+  await drawing.page.locator('.map-tools button').nth(0).click();
+  assert.ok(await size() > first);
+  await drawing.page.locator('.map-tools button').nth(1).click();
+  await drawing.page.locator('.map-tools button').nth(1).click();
+  assert.ok(await size() < first);
+  await drawing.page.locator('.map-tools button').nth(2).click();
+  const inner = await drawing.page.locator('.map').first().evaluate(map => map.clientWidth);
+  assert.ok(Math.abs(await size() - inner) < 2, 'fits');
+  const waiting = drawing.page.waitForEvent('download');
+  await drawing.page.locator('.map-tools button').nth(3).click();
+  const file = path.resolve(out, 'drawing.svg');
+  const download = await waiting;
+  assert.equal(download.suggestedFilename(), 'vpc-0d1.svg');
+  await download.saveAs(file);
+  const svg = fs.readFileSync(file, 'utf8');
+  assert.ok(!/<script|var\(|data-find|\son\w+=/.test(svg) && svg.includes('i-0d1w3') && svg.includes('stroke:rgb('), svg.slice(0, 400));
+  await drawing.page.goto(pathToFileURL(file).href);
+  assert.equal(await drawing.page.locator('parsererror').count(), 0);
+  assert.deepEqual(drawing.said, []);
 
   // The number in a circle is that of the findings which a click on its box shows; on a box of several nodes, that of the
   // nodes with findings.
@@ -234,6 +258,14 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
   });
   assert.equal(await shown(large.page), 1);
   console.log(`pages: 30,000 findings opened in ${large.opened} ms, filtered in ${Math.round(took)} ms`);
+
+  // The words of the page and of its script are those of its language.
+  const chinese = await open('chinese');
+  assert.equal(await chinese.page.evaluate(() => document.documentElement.lang), 'zh-CN');
+  assert.match(await chinese.page.textContent('#shown'), /^显示 \d+ 个$/);
+  await search(chinese.page, 'no such thing');
+  assert.match(await chinese.page.textContent('#shown'), /^显示 0 个，共 \d+ 个$/);
+  assert.deepEqual(chinese.said, []);
 
   // Without scripts everything is there but the filters.
   const still = await open('demo', { javaScriptEnabled: false });

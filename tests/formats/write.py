@@ -80,6 +80,8 @@ service = ["--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--kuber
 (out / "demo.ansi").write_bytes(run("report", str(out / "demo.json"), "--color", "always"))
 write("broken", scan("broken", "bravo"))
 write("clean", scan("clean-kops-irsa", "irsa.example.com"))
+chinese = ["--cluster-id", "prod", "--inventory", "fixtures/alibaba/broken.json", "--nodes", "fixtures/alibaba/broken.nodes.json"]
+(out / "chinese.html").write_bytes(run("scan", *chinese, "--lang", "zh", "--format", "html"))
 unread = scan("unreadable", json.loads(Path("fixtures/unreadable.json").read_text()).get("cluster_id", "demo"))
 write("unread", unread)
 

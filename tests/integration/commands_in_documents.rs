@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::binary::command;
 use super::documents::{path, read};
@@ -13,7 +13,11 @@ pub(crate) fn pages() -> Vec<String> {
     let mut pages = vec!["README.md".to_owned(), "README.zh-CN.md".to_owned()];
     for folder in ["docs", "docs/start"] {
         let files = fs::read_dir(path(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        pages.extend(files.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")));
+        pages.extend(
+            files
+                .filter(|name| Path::new(name).extension().is_some_and(|it| it == "md"))
+                .map(|name| format!("{folder}/{name}")),
+        );
     }
     pages.sort();
     pages
@@ -38,9 +42,10 @@ fn commands(text: &str) -> Vec<String> {
             continue;
         }
         let whole = std::mem::take(&mut line);
-        let from = whole.find("| tagaudit ").map_or(whole.as_str(), |place| &whole[place + 2..]);
-        if from.starts_with("tagaudit ") {
-            found.push(from.to_owned());
+        if let Some((_, arguments)) = whole.split_once("| tagaudit ") {
+            found.push(format!("tagaudit {arguments}"));
+        } else if whole.starts_with("tagaudit ") {
+            found.push(whole);
         }
     }
     found
@@ -119,8 +124,7 @@ fn needs_more(words: &[String]) -> bool {
     let writes =
         ["-o", "--output", "--fix", "--fix-leftovers", "--write-waivers", "--plan-out", "--organization", "--scp"];
     let is_there = |word: &&String| word.starts_with("fixtures/") && path(word).exists();
-    let is_answer =
-        |word: &&String| words[0] == "why" && word.contains(' ') || word.matches('/').count() == 1 && words[0] == "why";
+    let is_answer = |word: &&String| words[0] == "why" && (word.contains(' ') || word.matches('/').count() == 1);
     // These objects are read from the cluster alone.
     let is_about_object = words[0] == "why" && words.iter().any(|word| word == "pod" || word == "node");
     let has_evidence = words.iter().any(|word| word == "--kubernetes" || word == "--objects");

@@ -128,7 +128,14 @@ fn findings_of_rules_that_did_not_run_then_are_marked() {
     assert!(super::documents::schema("report.schema.json").is_valid(&json));
     for format in [ReportFormat::Table, ReportFormat::Html, ReportFormat::Markdown] {
         let mut page = Vec::new();
-        let options = TableOptions { width: 120, color: false, links: false, verbose: true, threshold: None };
+        let options = TableOptions {
+            width: 120,
+            color: false,
+            links: false,
+            verbose: true,
+            threshold: None,
+            language: tagaudit::internals::render::Language::English,
+        };
         format.write(&now, &options, &mut page).unwrap();
         let page = String::from_utf8(page).unwrap();
         assert!(page.contains("by rules that did not run then"), "{format:?}: {page}");
@@ -295,7 +302,14 @@ fn every_format_shows_what_has_changed() {
         format
             .write(
                 &now,
-                &TableOptions { width: 120, color: false, links: false, verbose: false, threshold: None },
+                &TableOptions {
+                    width: 120,
+                    color: false,
+                    links: false,
+                    verbose: false,
+                    threshold: None,
+                    language: tagaudit::internals::render::Language::English,
+                },
                 &mut bytes,
             )
             .unwrap();

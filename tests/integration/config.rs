@@ -591,7 +591,14 @@ fn waived_findings_stay_in_every_format_and_count_in_none() {
         format
             .write(
                 &report,
-                &TableOptions { width: 120, color: false, links: false, verbose: false, threshold: None },
+                &TableOptions {
+                    width: 120,
+                    color: false,
+                    links: false,
+                    verbose: false,
+                    threshold: None,
+                    language: tagaudit::internals::render::Language::English,
+                },
                 &mut bytes,
             )
             .unwrap();

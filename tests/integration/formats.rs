@@ -31,7 +31,14 @@ fn page(report: &Report, format: ReportFormat) -> String {
     format
         .write(
             report,
-            &TableOptions { width: 120, color: false, links: false, verbose: false, threshold: None },
+            &TableOptions {
+                width: 120,
+                color: false,
+                links: false,
+                verbose: false,
+                threshold: None,
+                language: tagaudit::internals::render::Language::English,
+            },
             &mut bytes,
         )
         .unwrap();

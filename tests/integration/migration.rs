@@ -97,6 +97,7 @@ fn the_next_step_of_every_stage_on_every_distribution() {
                 links: false,
                 verbose: false,
                 threshold: None,
+                language: tagaudit::internals::render::Language::English,
             };
             tagaudit::internals::render::migration(&at(made, stage.told().id), &options, &mut page).unwrap();
             page.extend_from_slice(b"\n----\n\n");

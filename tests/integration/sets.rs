@@ -115,7 +115,14 @@ pub(crate) fn page(set: &ReportSet, format: ReportFormat) -> String {
     format
         .write_set(
             set,
-            &TableOptions { width: 120, color: false, links: false, verbose: false, threshold: None },
+            &TableOptions {
+                width: 120,
+                color: false,
+                links: false,
+                verbose: false,
+                threshold: None,
+                language: tagaudit::internals::render::Language::English,
+            },
             &mut page,
         )
         .unwrap();
@@ -135,7 +142,14 @@ fn a_set_in_every_format() {
     }
     let narrow = {
         let mut page = Vec::new();
-        let options = TableOptions { width: 60, color: false, links: false, verbose: false, threshold: None };
+        let options = TableOptions {
+            width: 60,
+            color: false,
+            links: false,
+            verbose: false,
+            threshold: None,
+            language: tagaudit::internals::render::Language::English,
+        };
         ReportFormat::Table.write_set(&set, &options, &mut page).unwrap();
         String::from_utf8(page).unwrap()
     };
@@ -637,7 +651,14 @@ fn targets_that_have_to_be_there_and_are_not_were_not_audited() {
     ReportFormat::Json
         .write(
             &report,
-            &TableOptions { width: 80, color: false, links: false, verbose: false, threshold: None },
+            &TableOptions {
+                width: 80,
+                color: false,
+                links: false,
+                verbose: false,
+                threshold: None,
+                language: tagaudit::internals::render::Language::English,
+            },
             &mut page,
         )
         .unwrap();

@@ -2,6 +2,7 @@
 //! environment sets.
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use clap::builder::BoolishValueParser;
@@ -14,6 +15,7 @@ use crate::owner;
 use crate::text;
 
 use crate::cli::args::ConfigurationArgs;
+use crate::cli::args::chinese;
 use crate::cli::args::command::Cli;
 use crate::cli::args::examples::with_examples;
 use crate::cli::args::help;
@@ -135,12 +137,19 @@ pub(in crate::cli) fn command_with_environment() -> clap::Command {
 
 fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let command = help::for_terminal(command_with_environment(), arguments);
+    let command = chinese::translated(command, arguments, language_variable(), std::io::stdout().is_terminal());
     if !plugin::is_plugin(arguments) {
         return Cli::from_arg_matches(&command.try_get_matches_from(arguments)?);
     }
     let command = plugin::named(command);
     let whole = plugin::with_context(command.clone(), arguments, cluster::current_context);
     Cli::from_arg_matches(&command.try_get_matches_from(whole)?)
+}
+
+/// The variable of `--lang`.
+#[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+fn language_variable() -> Option<OsString> {
+    std::env::var_os("TAGAUDIT_LANG").filter(|value| !value.is_empty())
 }
 
 /// True if a flag is set; the matches of a line that clap gave up on may be empty.

@@ -157,7 +157,8 @@ for (const map of document.querySelectorAll('.map')) {
     one.type = 'button';
     one.textContent = sign;
     one.title = name;
-    one.setAttribute('aria-label', name);
+    // A sign has no name of its own.
+    if (sign.length === 1) one.setAttribute('aria-label', name);
     one.addEventListener('click', act);
     tools.append(one);
   };

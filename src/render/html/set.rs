@@ -42,7 +42,8 @@ pub(crate) fn html_set(set: &ReportSet, language: Language, out: &mut dyn Write)
     page.element("h1", &[], &view.subject);
     super::verdict_box(&mut page, &view);
     page.raw("<dl class=\"facts\">\n");
-    let outcomes = TargetOutcome::ALL.map(|outcome| format!("{} {}", set.count_targets(outcome), language.text(outcome.words())));
+    let outcomes =
+        TargetOutcome::ALL.map(|outcome| format!("{} {}", set.count_targets(outcome), language.text(outcome.words())));
     page.raw("<dt>").say("evidence").raw("</dt>").element("dd", &[], set.evidence());
     page.raw("<dt>").say("targets").raw("</dt>").element("dd", &[], outcomes.join(", ")).raw("\n</dl>\n</div>\n");
     let rows = set.worst_first();
@@ -103,7 +104,11 @@ fn rules_by_cluster(page: &mut Markup, rows: &[Row<'_>]) {
             cluster(page, id);
         }
         if of.clusters.len() > NAMED {
-            page.element("span", &[("class", &"dim")], language.fill(" and {number} more", &[("number", &(of.clusters.len() - NAMED))]));
+            page.element(
+                "span",
+                &[("class", &"dim")],
+                language.fill(" and {number} more", &[("number", &(of.clusters.len() - NAMED))]),
+            );
         }
         page.raw("</td></tr>\n");
     }
