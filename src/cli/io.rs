@@ -7,4 +7,5 @@ pub(super) mod files;
 pub(super) mod input;
 pub(super) mod kubernetes_files;
 pub(super) mod output;
+pub(super) mod pager;
 pub(super) mod terminal;

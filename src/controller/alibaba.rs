@@ -54,6 +54,9 @@ pub struct AlibabaCall {
     pub action: String,
     /// First public version that makes the call.
     since: String,
+    /// First version that no longer makes it.
+    #[serde(default)]
+    until: Option<String>,
     /// True if every cluster that runs the controller needs it.
     pub required: bool,
     /// Condition under which it is made.
@@ -67,6 +70,11 @@ impl AlibabaCall {
     #[must_use]
     pub fn since(&self) -> Option<ControllerVersion> {
         self.since.parse().ok()
+    }
+
+    /// The first version that no longer makes the call.
+    fn until(&self) -> Option<ControllerVersion> {
+        self.until.as_ref()?.parse().ok()
     }
 }
 
@@ -113,7 +121,14 @@ pub(crate) fn calls(
     version: Option<ControllerVersion>,
 ) -> impl Iterator<Item = &'static AlibabaCall> {
     let is_made = move |call: &&AlibabaCall| {
-        call.controller == controller && version.is_none_or(|version| call.since().is_none_or(|since| since <= version))
+        call.controller == controller
+            && match version {
+                None => call.until.is_none(),
+                Some(version) => {
+                    call.since().is_none_or(|since| since <= version)
+                        && call.until().is_none_or(|until| version < until)
+                }
+            }
     };
     CALLS.iter().filter(is_made)
 }
@@ -124,11 +139,16 @@ mod tests {
 
     #[test]
     fn every_call_is_read_and_has_a_version_and_a_source() {
-        assert_eq!(CALLS.len(), 133);
+        assert_eq!(CALLS.len(), 143);
         for call in CALLS.iter() {
             assert!(call.since().is_some() && call.source.contains('#') && !call.when.is_empty(), "{call:?}");
         }
         let number = |controller, version: &str| calls(controller, Some(version.parse().unwrap())).count();
+        let node = |version: &str| {
+            let made = calls(AlibabaController::Node, Some(version.parse().unwrap()));
+            made.filter(|call| call.action == "vpc:DescribeVpcs").count()
+        };
+        assert_eq!((node("1.9.3"), node("2.1.0")), (1, 0), "a call of version 1 alone");
         assert_eq!((number(AlibabaController::Nlb, "2.4"), calls(AlibabaController::Nlb, None).count()), (0, 44));
         assert_eq!((number(AlibabaController::Route, "2.11.1"), number(AlibabaController::Route, "2.11.2")), (4, 6));
     }

@@ -1,6 +1,6 @@
 //! Checks the principals of a statement, and the actions that it allows them.
 
-use crate::dialect::{IAM, PolicyKind};
+use crate::dialect::{IAM, PolicyKind, RAM};
 use crate::display;
 use crate::document::{Document, Effect, Principal, Statement};
 use crate::operator::{Comparison, Operator, Quantifier};
@@ -39,6 +39,12 @@ pub(super) fn check(
         && let Some(principal) = &statement.principal
     {
         principals(statement, principal, remarks);
+    }
+    if remarks.dialect == &RAM
+        && is_trust
+        && let Some(principal) = &statement.principal
+    {
+        kinds_of_ram(statement, principal, remarks);
     }
     if is_role_trust(document, kind) {
         check_role_trust(statement, remarks);
@@ -112,6 +118,26 @@ fn check_role_trust(statement: &Statement, remarks: &mut Remarks<'_>) {
             );
             remarks.report("principal-action", Some(statement), *span, message);
         }
+    }
+}
+
+/// Reports kinds of principals that RAM does not have. Source: Alibaba Cloud RAM, "Basic elements of a policy",
+/// "Principal".
+fn kinds_of_ram(statement: &Statement, principal: &Principal, remarks: &mut Remarks<'_>) {
+    const KINDS: [&str; 3] = ["RAM", "Service", "Federated"];
+    let mut seen: Vec<&str> = Vec::new();
+    for (key, _) in &principal.entries {
+        if KINDS.contains(&key.as_str()) || matches!(key.as_str(), "*" | "?") || seen.contains(&key.as_str()) {
+            continue;
+        }
+        seen.push(key);
+        let near = KINDS
+            .into_iter()
+            .find(|kind| kind.eq_ignore_ascii_case(key) || strsim::damerau_levenshtein(kind, key) <= 2);
+        let message =
+            format!("unknown principal type `{}`: expected `RAM`, `Service` or `Federated`", display::printable(key));
+        let help = near.map(|near| format!("write `{near}`"));
+        remarks.report_with_help("principal", Some(statement), principal.key_span, message, help);
     }
 }
 

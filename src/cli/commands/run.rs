@@ -25,6 +25,7 @@ use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::input;
 use crate::cli::io::output;
 use crate::cli::io::output::{emit, finish, printed, text_width};
+use crate::cli::io::pager;
 use crate::cli::session::kubernetes as cluster;
 use crate::cli::session::{self, Scope, collect};
 
@@ -48,9 +49,12 @@ pub fn main() -> Exit {
         }
         Err(Refusal::Usage(error)) => {
             // Help and version were requested and go to standard output; everything else is a usage error.
-            let asked = !error.use_stderr();
-            let _ = error.print();
-            return if asked { Exit::Clean } else { Exit::Usage };
+            if error.use_stderr() {
+                let _ = error.print();
+                return Exit::Usage;
+            }
+            let _ = pager::write(&help(&error));
+            return Exit::Clean;
         }
     };
     let mut cli = cli;
@@ -62,6 +66,13 @@ pub fn main() -> Exit {
             failure.exit
         }
     }
+}
+
+/// Help or version, with colours where clap would print them.
+fn help(error: &clap::Error) -> Vec<u8> {
+    let has_colors = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+    let text = error.render();
+    if has_colors { text.ansi().to_string().into_bytes() } else { text.to_string().into_bytes() }
 }
 
 fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> {

@@ -15,6 +15,7 @@ use crate::cli::args::outputs::{Output, Outputs, name};
 use crate::cli::args::{ColorChoice, TerminalArgs};
 use crate::cli::io::failure::{Exit, Failure};
 use crate::cli::io::files;
+use crate::cli::io::pager;
 
 /// Columns of a table that is not written to a terminal.
 const FILE_WIDTH: usize = 120;
@@ -98,13 +99,13 @@ pub(in crate::cli) fn chosen<F: ValueEnum>(given: Option<F>, file: Option<&Path>
     }
 }
 
-/// Runs a command whose output goes to standard output.
+/// Runs a command whose output is text to read or to pipe: through a pager on a terminal.
 pub(in crate::cli) fn printed(
     write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()>, Failure>,
 ) -> Result<Exit, Failure> {
     let mut page = Vec::new();
     let written = write(&mut page)?;
-    finish(written.and_then(|()| io::stdout().lock().write_all(&page)))?;
+    finish(written.and_then(|()| pager::write(&page)))?;
     Ok(Exit::Clean)
 }
 

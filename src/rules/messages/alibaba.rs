@@ -7,7 +7,7 @@ const OF_OTHER_PRODUCTS: &[&str] =
     &["API: CreateDB", "API: DescribeDB", "API: ModifyDB", "(rds ", ". sls", "aliyun log:"];
 
 /// Endpoints of registries and of storage, which other programs call.
-const OF_OTHERS: &[&str] = &["registry.", "registry-", "pull image", "oss-", "//nas.", ".log.aliyuncs.com"];
+pub(super) const OF_OTHERS: &[&str] = &["registry.", "registry-", "pull image", "oss-", "//nas.", ".log.aliyuncs.com"];
 
 pub(super) const MESSAGES: &[Message] = &[
     defect(
@@ -66,8 +66,9 @@ pub(super) const MESSAGES: &[Message] = &[
     .rules(&["ali-provider-id-missing", "ali-provider-id-invalid"])
     .means("the controller dropped the error of the server group, such as a providerID that it cannot read"),
     defect(CCM, &["multiple vpc found by id["], "1.9..2.14", "pkg/provider/alibaba/vpc/vpc.go#DescribeVpc")
-        .rules(&["ali-cloud-config-mismatch"])
-        .means("`vpcid` of the cloud configuration is not a VPC of the account and region"),
+        .rules(&["ali-cloud-config-mismatch", "ram-action-missing", "ali-access-key-in-configmap"])
+        .decided_by(&["ali-cloud-config-mismatch"])
+        .means("the controller sees no VPC with its id, which is `vpcid` of the cloud configuration or that of its instance: it is of another account or region, the keys are, or vpc:DescribeVpcs is not granted"),
     defect(CCM, &["cannot find controller "], "2.1..2.14", "pkg/controller/controller.go#AddToManager")
         .rules(&["ali-controller-unknown"])
         .in_context()

@@ -9,7 +9,65 @@ const RRSA: &str = "RRSA (Alibaba Cloud)";
 /// Words of a line about a load balancer: other products answer with the same codes.
 const OF_BALANCERS: &[&str] = &["slb", "loadbalancer", "nlb.", "alb."];
 
+/// Flags that only this controller has, or has had.
+const FLAGS: &[&str] = &[
+    "--feature-gates",
+    "--enable-imdsv2",
+    "--max-throttling-retry-times",
+    "--skip-disable-source-dest-check",
+    "--max-concurrent-actions",
+    "--sg-batch-size",
+    "--node-reconcile-batch-size",
+    "--route-reconcile-batch-size",
+];
+
+/// Flags of this controller with a number or a duration.
+const VALUED: &[&str] =
+    &["--sg-batch-size", "--max-concurrent-actions", "--max-throttling-retry-times", "reconcile-batch-size"];
+
+/// Beginnings of the feature gates of this controller.
+/// Source: pkg/config/feature_gates.go.
+const GATES: &[&str] = &["EndpointSlice", "IPv6DualStack", "LoadBalancerTypeAnnotation", "FilterServiceOnNodeChange"];
+
 pub(super) const MESSAGES: &[Message] = &[
+    defect(CCM, &["IllegalParam.PrivateIPv4Address"], "2.5..2.10", "pkg/provider/alibaba/nlb/loadbalancer.go#CreateLoadBalancer")
+        .means("these versions send an empty private address with each zone of a new network load balancer: upgrade to v2.11.2, or name an address (`ZONE:VSWITCH:IPv4`)"),
+    defect(CCM, &["Aliyun MetadataAPI Error: Get token failed"], "2.12..2.14", "pkg/provider/alibaba/base/metadata.go#updateMetadataToken")
+        .rules(&["ali-metadata-disabled"])
+        .means("the controller asks for a token, as `--enable-imdsv2` requires, and gets none: the metadata service is off, or a proxy in front of it does not know tokens")
+        .host(),
+    defect(CCM, &["can not determin region"], "1.9..2.14", "pkg/provider/alibaba/base/clientMgr.go#NewClientMgr")
+        .rules(&["ali-metadata-disabled", "ali-metadata-tokens-required"])
+        .means("the controller reads its region from the metadata service, which does not answer: it runs outside of ECS, the service is off, or a rule blocks 100.100.100.200; `region` of the cloud configuration takes its place"),
+    defect(CCM, &["lookup ", ".aliyuncs.com", "no such host"], "all", "Go net#DNSError")
+        .unless(super::alibaba::OF_OTHERS)
+        .means("the name of an endpoint does not resolve: the DNS of the node, or an endpoint that the region does not have"),
+    defect(CCM, &["InvalidNextHopId.NotFound"], "all", "VPC API reference, CreateRouteEntry")
+        .rules(&["ali-node-without-instance"])
+        .means("the route leads to an instance that the VPC does not have: it was released, or belongs to another VPC or region"),
+    defect(CCM, &["unknown flag: --"], "all", "pkg/config/runtime_config.go#BindFlags")
+        .with_one_of(FLAGS)
+        .rules(&["ali-flag-removed"])
+        .means("this version of the cloud controller does not have the flag"),
+    defect(CCM, &["must be set to a positive integer"], "2.11..2.14", "pkg/config/controller_config.go")
+        .with_one_of(&["max-concurrent-actions", "max-throttling-retry-times"])
+        .rules(&["ali-flag-invalid"])
+        .means("the value of the flag is not a positive number"),
+    defect(CCM, &["invalid argument ", " flag: "], "all", "github.com/spf13/pflag")
+        .with_one_of(VALUED)
+        .rules(&["ali-flag-invalid"])
+        .means("the value of the flag has the wrong type"),
+    defect(CCM, &["unrecognized feature gate: "], "all", "k8s.io/component-base featuregate")
+        .with_one_of(GATES)
+        .rules(&["ali-feature-gate-invalid"])
+        .means("this version of the cloud controller does not have the feature gate"),
+    defect(CCM, &["missing bool value for "], "all", "k8s.io/component-base featuregate")
+        .with_one_of(GATES)
+        .rules(&["ali-feature-gate-invalid"])
+        .means("a feature gate of the cloud configuration has no value: write `NAME=true` or `NAME=false`"),
+    defect(ALB, &["unable to discover at least two vSwitches from alb zones"], "all", "pkg/controller/ingress/reconcile/builder")
+        .rules(&["ali-alb-config-zone-unavailable", "ali-alb-config-unusable"])
+        .means("fewer than two vSwitches are in zones of Application Load Balancer"),
     defect(CCM, &["create public address slb is not allowed"], "2.3..2.14", "pkg/controller/service/clbv1/service_controller.go")
         .rules(&["ali-svc-internet-forbidden"])
         .means("a feature gate or the configuration forbids load balancers with a public address"),
