@@ -24,6 +24,7 @@ mod alibaba_nodes;
 #[cfg(feature = "alibaba")]
 mod alibaba_order;
 mod alibaba_plans;
+mod alibaba_table;
 mod alibaba_worlds;
 #[cfg(feature = "alibaba")]
 mod alibaba_writes;
