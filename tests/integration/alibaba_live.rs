@@ -984,6 +984,12 @@ fn a_region_that_does_not_exist_is_said_once() {
         "{said}"
     );
     assert!(!said.contains("InvalidRegionId"), "{said}");
+    // Without the list of regions the answer of every call decides.
+    let refused = Fault::Error(403, "Forbidden.RAM", "User not authorized");
+    let mock = Mock::serve(&world.inventory).fault("ecs:DescribeRegions", refused);
+    let (code, out, said) = scan_of(&mock, &["cn-hangzhuo"], "table");
+    assert_eq!((code, out.as_str()), (Some(4), ""), "{said}");
+    assert!(said.contains("error: Alibaba Cloud has no region `cn-hangzhuo`"), "{said}");
     let mock = Mock::serve(&world.inventory);
     let (code, out, said) = scan_of(&mock, &["cn-hangzhou", "cn-hangzhuo"], "json");
     assert_eq!(code, Some(3), "{said}");

@@ -295,6 +295,27 @@ fn documents_as_a_whole() {
 }
 
 #[test]
+fn kinds_of_principals_are_those_of_the_dialect() {
+    let of_ram = |kind: &str| {
+        let text = format!(
+            r#"{{"Version":"1","Statement":[{{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{{"{kind}":["x.aliyuncs.com"]}}}}]}}"#
+        );
+        let (_, found) = lint(&text, PolicyKind::Trust, Catalogue::embedded_ram());
+        found
+            .into_iter()
+            .map(|remark| remark.message)
+            .filter(|text| text.contains("principal type"))
+            .collect::<Vec<_>>()
+    };
+    for kind in ["RAM", "Service", "Federated"] {
+        assert!(of_ram(kind).is_empty(), "{kind}: {:?}", of_ram(kind));
+    }
+    for kind in ["Servic", "service", "AWS", "Ram", "CanonicalUser"] {
+        assert_eq!(of_ram(kind).len(), 1, "{kind}");
+    }
+}
+
+#[test]
 fn places_are_lines_and_columns() {
     let text = "{\"Version\":\"2012-10-17\",\n \"Statement\":[{\"Effect\":\"Allow\",\n  \"Action\":[\"ecr:BatchGetImages\"],\"Resource\":\"*\"}]}";
     let (_, found) = lint(text, PolicyKind::Unknown, Catalogue::embedded());

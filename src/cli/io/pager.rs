@@ -14,7 +14,7 @@ const LESS: &str = "FRX";
 /// Writes text to standard output: through a pager if it is a terminal and the text is longer than the screen.
 ///
 /// # Errors
-/// When standard output fails. A pager that cannot be started is no error: the text is written without it.
+/// When standard output fails. If a pager cannot be started, the text is written without one.
 pub(in crate::cli) fn write(text: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let is_long = || terminal_size::terminal_size().is_some_and(|(_, height)| lines(text) >= usize::from(height.0));

@@ -26,7 +26,7 @@ const VALUED: &[&str] =
     &["--sg-batch-size", "--max-concurrent-actions", "--max-throttling-retry-times", "reconcile-batch-size"];
 
 /// Beginnings of the feature gates of this controller.
-/// Source: pkg/config/feature_gates.go.
+/// Source: `pkg/config/feature_gates.go`.
 const GATES: &[&str] = &["EndpointSlice", "IPv6DualStack", "LoadBalancerTypeAnnotation", "FilterServiceOnNodeChange"];
 
 pub(super) const MESSAGES: &[Message] = &[

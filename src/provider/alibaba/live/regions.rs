@@ -40,6 +40,20 @@ impl Session {
         }
     }
 
+    /// Reports regions that the API itself does not know, where the list of regions cannot be read.
+    fn check_refused(&self, regions: &[Region], request: &Request<'_>) -> Result<(), Error> {
+        let is_unknown = |region: &Region| {
+            self.may_be_none(region) && self.without_region(&region.name).refused == self.failed(region)
+        };
+        if request.assume_roles.len() > 1 || !regions.iter().all(is_unknown) {
+            return Ok(());
+        }
+        let names = regions.iter().map(|region| format!("`{}`", region.name)).collect::<Vec<_>>().join(" or ");
+        Err(Error::new(ErrorKind::Unreachable, format!("Alibaba Cloud has no region {names}"))
+            .cause("the API answers InvalidRegionId.NotFound to every call there")
+            .help("`aliyun ecs DescribeRegions` lists the regions"))
+    }
+
     fn list_regions(&self, at: &str) -> Result<Vec<String>, CallError> {
         let answer: Regions = self.call(&Self::call_for_read(Read::EcsDescribeRegions, at))?;
         if answer.regions.region.is_empty() {
@@ -60,7 +74,7 @@ impl Session {
         if suspected.is_empty() {
             return Ok(());
         }
-        let Ok(mut listed) = self.list_regions(DEFAULT_REGION) else { return Ok(()) };
+        let Ok(mut listed) = self.list_regions(DEFAULT_REGION) else { return self.check_refused(regions, request) };
         listed.sort();
         let none: BTreeSet<&str> = suspected.into_iter().filter(|name| !listed.iter().any(|one| one == name)).collect();
         if none.is_empty() || listed.is_empty() {
@@ -87,8 +101,13 @@ impl Session {
 
     /// True if every call that was made in a region failed as if the region did not exist.
     fn may_be_none(&self, region: &Region) -> bool {
-        let failed = self.gaps().iter().filter(|gap| gap.region.as_ref() == Some(&region.name)).count();
-        failed > 0 && is_bare(region) && self.without_region(&region.name) == failed
+        let failed = self.failed(region);
+        failed > 0 && is_bare(region) && self.without_region(&region.name).failed == failed
+    }
+
+    /// Number of calls that failed in a region.
+    fn failed(&self, region: &Region) -> usize {
+        self.gaps().iter().filter(|gap| gap.region.as_ref() == Some(&region.name)).count()
     }
 }
 

@@ -46,8 +46,17 @@ pub(super) struct Session {
     /// Identity of the keys, once it was read.
     identity: OnceLock<CallerIdentity>,
     gaps: Mutex<Vec<Gap>>,
-    /// Number of calls of a region that failed as in a region that does not exist: refused, or on the way to its host.
-    without_region: Mutex<BTreeMap<String, usize>>,
+    /// Calls of each region that failed as in a region that does not exist.
+    without_region: Mutex<BTreeMap<String, WithoutRegion>>,
+}
+
+/// Numbers of calls of a region that failed as if it did not exist.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct WithoutRegion {
+    /// The API refused them, or their host was not reached.
+    pub(super) failed: usize,
+    /// The API does not know the region.
+    pub(super) refused: usize,
 }
 
 /// Time for which the keys of an assumed role are used: a session lasts an hour by default.
@@ -139,7 +148,9 @@ impl Session {
         let (region, resource) = place;
         if let Some(region) = region.filter(|_| error.kind.may_be_for_region()) {
             let mut failed = self.without_region.lock().unwrap_or_else(PoisonError::into_inner);
-            *failed.entry(region.to_owned()).or_default() += 1;
+            let of_region = failed.entry(region.to_owned()).or_default();
+            of_region.failed += 1;
+            of_region.refused += usize::from(error.kind == CallErrorKind::NoSuchRegion);
         }
         self.gaps().push(Gap {
             read,
@@ -152,8 +163,8 @@ impl Session {
         });
     }
 
-    /// Number of calls of a region that failed as in a region that does not exist.
-    pub(super) fn without_region(&self, region: &str) -> usize {
+    /// Calls of a region that failed as in a region that does not exist.
+    pub(super) fn without_region(&self, region: &str) -> WithoutRegion {
         let failed = self.without_region.lock().unwrap_or_else(PoisonError::into_inner);
         failed.get(region).copied().unwrap_or_default()
     }
