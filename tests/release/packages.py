@@ -1,6 +1,7 @@
 """python tests/release/packages.py FOLDER ARCHIVE: installs what a release offers besides its archive, each in a folder of its own: the
 .deb and the .rpm, the Homebrew formula, the krew manifest and install.sh. Needs dpkg-deb, rpm, ruby and curl."""
 
+import base64
 import functools
 import glob
 import gzip
@@ -15,6 +16,8 @@ import sys
 import tarfile
 import threading
 
+import tree_sitter
+import tree_sitter_nix
 import yaml
 
 folder, archive = (os.path.realpath(path) for path in sys.argv[1:])
@@ -209,8 +212,25 @@ def install_script(into):
         server.shutdown()
 
 
+def nix():
+    """The flake is Nix, and its only input is pinned by commit and by content."""
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_nix.language()))
+    flake = open("flake.nix", "rb").read()
+    assert not parser.parse(flake).root_node.has_error
+    assert parser.parse(flake.replace(b"outputs =", b"outputs")).root_node.has_error, "a parser that takes anything proves nothing"
+    lock = json.load(open("flake.lock"))
+    inputs = lock["nodes"][lock["root"]]["inputs"]
+    assert lock["version"] == 7 and set(inputs) == {"nixpkgs"}
+    pin = lock["nodes"][inputs["nixpkgs"]]
+    assert re.fullmatch("[0-9a-f]{40}", pin["locked"]["rev"])
+    assert len(base64.b64decode(pin["locked"]["narHash"].removeprefix("sha256-"), validate=True)) == 32
+    original = pin["original"]
+    assert f'"{original["type"]}:{original["owner"]}/{original["repo"]}/{original["ref"]}"' in flake.decode()
+
+
 debian()
 red_hat()
+nix()
 into = dist()
 homebrew(into)
 krew(into)
