@@ -160,7 +160,7 @@ pub enum NodesError {
 #[derive(Deserialize)]
 struct RawList {
     kind: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     metadata: RawListMetadata,
     items: Vec<RawNode>,
 }
@@ -180,20 +180,20 @@ pub(crate) struct RawNode {
     #[serde(default)]
     kind: Option<String>,
     metadata: RawMetadata,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     spec: RawSpec,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     status: RawStatus,
 }
 
 #[derive(Deserialize)]
 struct RawMetadata {
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     uid: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     labels: BTreeMap<String, String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     annotations: BTreeMap<String, String>,
     #[serde(default, rename = "creationTimestamp")]
     created_at: Option<String>,
@@ -203,15 +203,15 @@ struct RawMetadata {
 
 #[derive(Default, Deserialize)]
 struct RawSpec {
-    #[serde(default, rename = "providerID")]
+    #[serde(default, deserialize_with = "or_default", rename = "providerID")]
     provider_id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     taints: Vec<RawTaint>,
-    #[serde(default, rename = "podCIDR")]
+    #[serde(default, deserialize_with = "or_default", rename = "podCIDR")]
     pod_cidr: String,
-    #[serde(default, rename = "podCIDRs")]
+    #[serde(default, deserialize_with = "or_default", rename = "podCIDRs")]
     pod_cidrs: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     unschedulable: bool,
 }
 
@@ -220,7 +220,7 @@ struct RawTaint {
     key: String,
     #[serde(default)]
     value: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     effect: String,
     #[serde(default, rename = "timeAdded")]
     time_added: Option<String>,
@@ -228,11 +228,11 @@ struct RawTaint {
 
 #[derive(Default, Deserialize)]
 struct RawStatus {
-    #[serde(default, rename = "nodeInfo")]
+    #[serde(default, deserialize_with = "or_default", rename = "nodeInfo")]
     node_info: RawNodeInfo,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     addresses: Vec<RawAddress>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     conditions: Vec<RawCondition>,
 }
 
@@ -240,7 +240,7 @@ struct RawStatus {
 struct RawCondition {
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     status: String,
     #[serde(default, rename = "reason")]
     set_for: Option<RawReason>,
@@ -269,8 +269,14 @@ struct RawAddress {
 
 #[derive(Default, Deserialize)]
 struct RawNodeInfo {
-    #[serde(default, rename = "kubeletVersion")]
+    #[serde(default, deserialize_with = "or_default", rename = "kubeletVersion")]
     kubelet_version: String,
+}
+
+/// Reads a field; `null` is the same as no field, as Go's decoders take it.
+/// Source: Go encoding/json#Unmarshal.
+fn or_default<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// Reads the output of `kubectl get nodes -o json`, sorted by name; `file` is only used in errors.
@@ -436,6 +442,32 @@ pub(crate) fn region_from_zone(zone: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn null_is_the_same_as_no_field() {
+        let node = |spec: &str, status: &str, more: &str| {
+            let text = format!(
+                r#"{{"kind":"List","items":[{{"kind":"Node","metadata":{{"name":"a"{more}}},"spec":{spec},"status":{status}}}]}}"#
+            );
+            parse("nodes.json", text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
+        };
+        let without = node("{}", "{}", "");
+        for spec in ["null", r#"{"providerID":null,"taints":null,"podCIDR":null,"podCIDRs":null,"unschedulable":null}"#]
+        {
+            assert_eq!(node(spec, "{}", ""), without, "{spec}");
+        }
+        for status in [
+            "null",
+            r#"{"nodeInfo":null,"addresses":null,"conditions":null}"#,
+            r#"{"nodeInfo":{"kubeletVersion":null}}"#,
+        ] {
+            assert_eq!(node("{}", status, ""), without, "{status}");
+        }
+        assert_eq!(
+            node("{}", "{}", r#","uid":null,"labels":null,"annotations":null,"creationTimestamp":null"#),
+            without
+        );
+    }
 
     #[test]
     fn regions_are_told_from_zones() {

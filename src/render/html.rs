@@ -62,7 +62,11 @@ pub(crate) fn html(report: &Report, language: Language, out: &mut dyn Write) -> 
     controllers::controllers(&mut page, &report.controllers);
     not_audited(&mut page, &view);
     rules(&mut page, &view);
-    whole(page, &view, out)
+    let heading = match language {
+        Language::English => view.subject.clone(),
+        Language::Chinese => language.fill("Cluster {id}", &[("id", &report.cluster_id)]),
+    };
+    whole(page, &view, &heading, out)
 }
 
 /// Columns of the tables.
@@ -72,7 +76,7 @@ const UNREAD: [&str; 4] = ["what", "where", "why", "rules not checked"];
 const OUTCOMES: [&str; 4] = ["rule", "outcome", "checked on", "why"];
 
 /// Texts that the script shows, by the attribute in which it finds them.
-const SCRIPT_WORDS: [(&str, &str); 11] = [
+const SCRIPT_WORDS: [(&str, &str); 15] = [
     ("data-all-shown", "{number} shown"),
     ("data-some-shown", "{number} of {total} shown"),
     ("data-more", " and {number} more"),
@@ -84,6 +88,10 @@ const SCRIPT_WORDS: [(&str, &str); 11] = [
     ("data-larger", "larger"),
     ("data-smaller", "smaller"),
     ("data-fit", "fit to width"),
+    ("data-colours", "colours show"),
+    ("data-by-tag", "tags"),
+    ("data-by-role", "roles"),
+    ("data-by-finding", "findings"),
 ];
 
 /// Opens the body, with the words of the script, whose values stay in braces.
@@ -95,10 +103,10 @@ fn main(page: &mut Markup) {
     page.open("main", &attributes).raw("\n");
 }
 
-/// Writes a page with this body.
-fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a page with this body and title.
+fn whole(mut page: Markup, report: &ReportView<'_>, heading: &str, out: &mut dyn Write) -> io::Result<()> {
     page.raw("</main>\n<footer>").text(format_args!("{} {}", report.tool.name, report.tool.version)).raw("</footer>\n");
-    document(&format!("tagaudit: {}", report.subject), page, Some(SCRIPT), out)
+    document(&format!("tagaudit: {heading}"), page, Some(SCRIPT), out)
 }
 
 /// Writes the verdict, in a box that is closed after the facts.
@@ -109,7 +117,8 @@ fn verdict_box(page: &mut Markup, report: &ReportView<'_>) {
     for (index, part) in verdict.into_iter().enumerate() {
         let words = verdict_words(part, page.language());
         let class = part.severity().map_or(if report.complete { "good" } else { "" }, Severity::name);
-        page.raw(if index == 0 { "" } else { ", " }).element("span", &[("class", &class)], words);
+        let separator = if index == 0 { "" } else { page.language().comma() };
+        page.raw(separator).element("span", &[("class", &class)], words);
     }
     page.raw("</strong>\n");
     if let Some(changes) = &report.changes {
@@ -152,7 +161,7 @@ fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
     let outcomes =
         outcomes.map(|outcome| format!("{} {}", report.count_rules(outcome), language.text(outcome.words())));
-    fact("rules", &outcomes.join(", "));
+    fact("rules", &outcomes.join(language.comma()));
     page.raw("</dl>\n</div>\n");
 }
 
@@ -366,7 +375,8 @@ fn details(page: &mut Markup, finding: &Found<'_>, with_impact: bool, anchor: &s
     // In Chinese the fix of the rule stands above, and this is the step for the resource, which is data.
     let name = if language.fix(&finding.rule).is_some() { language.text("Step") } else { language.text("Fix") };
     let consent = language.applicability(finding.fix.applicability);
-    entry(page, name, &format!("({consent}): {}", finding.fix.summary));
+    let values: [(&str, &dyn std::fmt::Display); 2] = [("consent", &consent), ("summary", &finding.fix.summary)];
+    entry(page, name, &language.fill("({consent}): {summary}", &values));
     for choice in &finding.fix.choices {
         page.raw("<p>").element("code", &[], &choice.value).raw(" ").prose(&choice.summary).raw("</p>\n");
     }
@@ -395,9 +405,7 @@ fn details(page: &mut Markup, finding: &Found<'_>, with_impact: bool, anchor: &s
         page.raw("</p>\n");
     }
     page.raw("<p class=\"dim\">")
-        .say("Confidence:")
-        .text(format_args!(" {}. ", finding.confidence.name()))
-        .say("Fingerprint:")
+        .say_filled("Confidence: {level}. Fingerprint:", &[("level", &finding.confidence.name())])
         .raw(" ")
         .element("span", &[("class", &"id")], &finding.fingerprint)
         .raw(". ")
@@ -599,7 +607,10 @@ fn rules(page: &mut Markup, report: &ReportView<'_>) {
             Outcome::NotAudited => "warning",
         };
         page.raw("<tr>")
-            .open("td", &[("title", &rule_page::title(&rule.rule))])
+            .open(
+                "td",
+                &[("title", &language.title(&rule.rule).unwrap_or(Cow::Borrowed(rule_page::title(&rule.rule))))],
+            )
             .text(&rule.rule)
             .raw("</td>")
             .element("td", &[("class", &class)], language.text(rule.outcome.words()))

@@ -106,7 +106,7 @@ fn outcomes(report: &Report, language: Language) -> String {
         .filter(|(number, _)| *number > 0)
         .map(|(number, words)| format!("{number} {}", language.text(words)))
         .collect();
-    let described = described.join(", ");
+    let described = described.join(language.comma());
     // Half of the rules check evidence that was not given: that is not a fault of the cluster, and easily changed.
     let is_given = report.options.iter().any(|option| option == "--kubernetes");
     let is_waiting = |rule: &&RuleOutcome| {
@@ -384,7 +384,7 @@ fn verdict(report: &Report, painter: Painter, language: Language) -> String {
             None => words,
         }
     });
-    parts.collect::<Vec<_>>().join(", ")
+    parts.collect::<Vec<_>>().join(language.comma())
 }
 
 /// The verdict again, at the end of a page that may be long, and the next step.

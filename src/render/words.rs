@@ -33,36 +33,44 @@ impl Language {
         }
     }
 
+    /// Between the parts of a list.
+    pub(super) fn comma(self) -> &'static str {
+        match self {
+            Self::English => ", ",
+            Self::Chinese => "，",
+        }
+    }
+
     /// A text in this language; the text itself where it is data.
     pub(super) fn text(self, english: &str) -> Cow<'_, str> {
-        self.translated(english, None).unwrap_or(Cow::Borrowed(english))
+        let translated = if self == Self::Chinese { message(&id(english), None) } else { None };
+        translated.unwrap_or(Cow::Borrowed(english))
     }
 
     /// A text in this language, with values for the names in braces.
     pub(super) fn fill(self, english: &'static str, values: &[(&'static str, &dyn std::fmt::Display)]) -> String {
-        let mut given = FluentArgs::new();
-        for (name, value) in values {
-            given.set(*name, value.to_string());
+        if self == Self::Chinese {
+            let mut given = FluentArgs::new();
+            for (name, value) in values {
+                given.set(*name, value.to_string());
+            }
+            if let Some(text) = message(&id(english), Some(&given)) {
+                return text.into_owned();
+            }
         }
-        if let Some(text) = self.translated(english, Some(&given)) {
-            return text.into_owned();
-        }
-        let mut text = english.to_owned();
-        for (name, value) in values {
-            text = text.replace(&format!("{{{name}}}"), &value.to_string());
-        }
-        text
+        filled(english, values)
     }
 
     /// A number of things.
     pub(super) fn count(self, number: usize, noun: &'static str) -> String {
-        let mut given = FluentArgs::new();
-        given.set("number", number.to_string());
-        let counted = match self {
-            Self::English => None,
-            Self::Chinese => message(&format!("count-{}", id(noun)), Some(&given)),
-        };
-        counted.map_or_else(|| text::count(number, noun), Cow::into_owned)
+        if self == Self::Chinese {
+            let mut given = FluentArgs::new();
+            given.set("number", number.to_string());
+            if let Some(text) = message(&format!("count-{}", id(noun)), Some(&given)) {
+                return text.into_owned();
+            }
+        }
+        text::count(number, noun)
     }
 
     /// The word for a severity.
@@ -102,13 +110,6 @@ impl Language {
         let rule = rules::find(rule).filter(|rule| is_right(rule))?;
         translation::chinese().texts(rule).map(part)
     }
-
-    fn translated(self, english: &str, values: Option<&FluentArgs<'_>>) -> Option<Cow<'static, str>> {
-        match self {
-            Self::English => None,
-            Self::Chinese => message(&id(english), values),
-        }
-    }
 }
 
 /// A part of the verdict in words.
@@ -121,6 +122,20 @@ pub(super) fn verdict_words(part: VerdictPart, language: Language) -> String {
         VerdictPart::Waived(number) => language.fill("{number} waived", &[("number", &number)]),
         VerdictPart::NotAudited(number) => language.fill("{number} not audited", &[("number", &number)]),
     }
+}
+
+/// A text with values for the names in braces. What a value has in braces stays.
+fn filled(english: &str, values: &[(&'static str, &dyn std::fmt::Display)]) -> String {
+    let mut parts = english.split('{');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once('}').unwrap_or((part, ""));
+        if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
+            text.push_str(&value.to_string());
+        }
+        text.push_str(rest);
+    }
+    text
 }
 
 /// A message of the catalogue; a test holds that none is missing.
@@ -198,7 +213,7 @@ mod tests {
             let (id, text) = line.split_once(" = ").unwrap();
             assert!(used.contains_key(id) || dynamic.contains(id), "nothing uses {id}");
             assert!(!dynamic.contains(id) || !used.contains_key(id), "{id} is not dynamic");
-            assert!(text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)), "{line}");
+            assert!(text.chars().any(|c| matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')), "{line}");
         }
     }
 
@@ -238,6 +253,11 @@ mod tests {
         let fill = |language: Language| language.fill("and {number} more", &[("number", &3)]);
         assert_eq!(fill(Language::English), "and 3 more");
         assert!(fill(Language::Chinese).contains('3'), "{}", fill(Language::Chinese));
+        // A name of another value in a value is data.
+        let hostile =
+            |language: Language| language.fill("{number} of {total}", &[("number", &"{total}"), ("total", &7)]);
+        assert_eq!(hostile(Language::English), "{total} of 7");
+        assert!(hostile(Language::Chinese).contains("{total}"), "{}", hostile(Language::Chinese));
         assert_eq!(Language::English.count(1, "rule"), "1 rule");
         assert_eq!(Language::English.count(2, "rule"), "2 rules");
     }

@@ -446,23 +446,23 @@ ccm-no-leader-election = 多个 CCM 同时工作
     .impact = 每个 Pod 都会创建和修改同一批负载均衡：Service 会得到两个负载均衡，各 Pod 的修改相互覆盖
     .fix = 删除 `--leader-elect=false`，或只运行一个 Pod。
 
-ccm-rbac-subject-mismatch = CCM 的权限绑定到了其他账号
+ccm-rbac-subject-mismatch = CCM 的权限绑定到了其他 ServiceAccount
     .condition = 没有任何 ClusterRoleBinding 引用 CCM 的 ServiceAccount；而按角色名或 ServiceAccount 名判断属于 CCM 的绑定，引用了其他 ServiceAccount，或没有写命名空间。被其他工作负载使用的 ServiceAccount 不计入。
     .impact = CCM 没有权限（`leases.coordination.k8s.io is forbidden`），永远不会成为 leader
     .fix = 在绑定和 Pod（`serviceAccountName`）中使用相同的 ServiceAccount 和命名空间。
 
 ccm-selector-matches-no-node = 没有节点符合 CCM 的选择器
-    .condition = 没有 Node 带有 CCM 的 `nodeSelector` 和必需节点亲和性所要求的标签。没有提供 Node 时，检查 Rancher 集群或 `cluster.yml` 定义的机器。
+    .condition = 没有 Node 带有 CCM 的 `nodeSelector` 和必须满足的节点亲和性（required）所要求的标签。没有提供 Node 时，检查 Rancher 集群或 `cluster.yml` 定义的机器。
     .impact = 不会创建任何 CCM Pod，也没有任何报错：新节点的污点无法移除，Service 得不到负载均衡
     .fix = 选择该发行版控制平面节点带有的标签：`node-role.kubernetes.io/control-plane` 在 kubeadm 和 kOps 中为 `""`，在 RKE2 和 K3s 中为 `"true"`；RKE 使用 `controlplane`。使用 `Exists` 的节点亲和性适用于所有发行版。
 
 ccm-toleration-missing = CCM 不容忍其节点的污点
-    .severity = 错误；部分节点可以接受时为警告
+    .severity = 错误；部分节点可以运行 CCM 时为警告
     .condition = CCM 不容忍新节点在初始化之前带有的 `node.cloudprovider.kubernetes.io/uninitialized`，或不容忍所选节点的某个污点。资源压力等临时污点不计入。
     .impact = CCM 的 Pod 不会运行在这些节点上：新节点无法初始化，Service 得不到负载均衡
     .fix = 使用 `operator: Exists` 的容忍度：控制平面污点在 kubeadm、kOps 和 Rancher 中没有值，在 RKE 中值为 `true`。Rancher 中带有 etcd 角色的机器还有 `node-role.kubernetes.io/etcd:NoExecute`。
 
-cloud-provider-unknown = 组件的 cloud provider 是 Kubernetes 不支持的
+cloud-provider-unknown = 组件设置了 Kubernetes 不支持的 cloud provider
     .condition = Node 或配置中 kubelet、kube-apiserver 或 kube-controller-manager 的 `cloud-provider` 既不是 `external`，也不是 Kubernetes 曾经内置的：aws、azure、cloudstack、gce、openstack、ovirt、photon、vsphere。kubelet 中拼写错误的 `external` 由 `kubelet-cloud-provider-missing` 报告。
     .impact = 组件无法启动：`unknown cloud provider`
     .fix = kubelet 和 kube-controller-manager 设置 `cloud-provider=external`，kube-apiserver 不设置。
@@ -483,31 +483,31 @@ controller-manifest-obsolete = YAML 清单使用了已移除的 API 版本
     .fix = 使用带有 `selector` 的 `apps/v1`，以及 `rbac.authorization.k8s.io/v1`。
 
 controller-not-running = 某个控制器没有 Pod 在运行
-    .condition = 某个控制器（CCM、AWS Load Balancer Controller、EBS 或 EFS CSI 驱动、cluster autoscaler、Karpenter、external-dns、VPC CNI）的 Deployment 或 DaemonSet 需要 Pod，但没有 Pod 就绪，并且 Pod 或事件给出了原因：无法拉取镜像、容器反复失败或无法创建、没有节点可调度、无法挂载卷、无法配置网络，或无法创建 Pod。对创建超过五分钟且没有容器启动过的 Pod 才参考事件；对没有 Pod 的工作负载，只参考最近 20 分钟内重复出现的事件。
+    .condition = 某个控制器（CCM、AWS Load Balancer Controller、EBS 或 EFS CSI 驱动、cluster autoscaler、Karpenter、external-dns、VPC CNI）的 Deployment 或 DaemonSet 需要 Pod，但没有 Pod 就绪，并且 Pod 或事件给出了原因：无法拉取镜像、容器反复失败或无法创建、没有节点可调度、无法挂载卷、无法配置网络，或无法创建 Pod。事件只在最近 20 分钟内重复出现过时才参考：针对创建超过五分钟且没有容器启动过的 Pod，或针对没有 Pod 的工作负载。
     .impact = 该控制器的工作无人执行：负载均衡、存储卷、节点或 Pod 地址不会被创建、更新或删除；没有 CCM 时，新 Node 的污点 `uninitialized` 无法移除
     .fix = 排除 Pod 所给出的原因。
 
 ecr-credential-flag-alone = kubelet 的两个镜像凭证参数只设置了一个
-    .condition = kubelet 设置了 `image-credential-provider-config` 而没有设置 `image-credential-provider-bin-dir`，或相反。
+    .condition = kubelet 设置了 `image-credential-provider-config` 而没有设置 `image-credential-provider-bin-dir`，或反之。
     .impact = kubelet 无法启动
     .fix = 两个都设置，或都不设置。
 
 embedded-ccm-still-on = 发行版自带的 CCM 与另一个 CCM 同时运行
     .severity = 错误；RKE2 仍会关闭自带的 CCM 时为警告，除非 --target-kubernetes 指定的版本不再如此
-    .condition = RKE2 或 K3s 的 server 节点要求使用其他 CCM（RKE2 的 `cloud-provider-name`，或 `kubelet-arg` 中的 `cloud-provider=external`），或同一集群中运行或声明了其他 CCM，而 server 节点没有设置 `disable-cloud-controller: true`。在 1.35 之前，RKE2 只要设置了该名称就会关闭自带的 CCM；对于 `rancher-vsphere` 和 `harvester` 至今如此。
+    .condition = RKE2 或 K3s 的 server 节点要求使用其他 CCM（RKE2 的 `cloud-provider-name`，或 `kubelet-arg` 中的 `cloud-provider=external`），或同一集群中运行或声明了其他 CCM，而 server 节点没有设置 `disable-cloud-controller: true`。在 1.35 及更早版本中，RKE2 只要设置了该名称就会关闭自带的 CCM；对于 `rancher-vsphere` 和 `harvester` 至今如此。
     .impact = 自带的 CCM 为新 Node 设置 `rke2://` 或 `k3s://` 形式的 providerID，该字段无法修改：只能替换该 Node
     .fix = 在所有 server 节点（包括只运行 etcd 的节点）的配置中设置 `disable-cloud-controller: true`。
 
 embedded-manifest-malformed = 配置中内嵌的 YAML 无法解析
     .condition = Rancher 集群的 `additionalManifest`、RKE 的 `addons` 或 ConfigMap 的某个键不是 YAML，或包含无效对象。HelmChart 的 `valuesContent` 是映射而不是字符串。
-    .impact = 该文本的内容都不会应用，或 Chart 安装时没有使用这些值
+    .impact = 该文本中的任何内容都不会被应用，或 Chart 安装时未使用这些 values
     .fix = 在所报告的位置更正文本。缩进不能使用制表符，文本块以 `|` 开头。
 
 feature-gate-removed = 组件设置了已移除的特性门控
     .severity = 警告；有 Node 运行的版本已移除该门控，或 --target-kubernetes 指定了这样的版本时为错误
     .condition = RKE2 或 K3s 的节点，或 RKE2、K3s、Rancher、RKE、kubeadm、kOps 或 kubelet 的配置（`featureGates`），在 `kubelet-arg`、`kube-apiserver-arg` 或 `kube-controller-manager-arg` 的 `feature-gates` 中设置了后续版本不再支持的 cloud provider 迁移门控。`CSIMigration`、`CSIMigrationAWS` 和 `ControllerManagerLeaderMigration` 存在到 1.26；前两个从 1.25 起不能关闭。`KubeletCredentialProviders` 存在到 1.28，`InTreePluginAWSUnregister` 存在到 1.30，`DisableCloudProviders` 和 `DisableKubeletCloudCredentialProviders` 存在到 1.32。
     .impact = 升级后组件无法启动：`unrecognized feature gate`
-    .fix = 当所有 Node 的版本都不再需要该门控时，在升级到不支持它的版本之前从配置中删除。
+    .fix = 待所有 Node 的版本都不再需要该门控后、升级到不支持它的版本之前，从配置中删除。
 
 gateway-not-judged = 不检查 Gateway API 的对象
     .condition = 提供了 Gateway API（`gateway.networking.k8s.io`）的 Gateway、ListenerSet 或路由。不模拟其控制器的行为，也不核对其负载均衡。
@@ -544,7 +544,7 @@ kubelet-cloud-config-flag = 节点向 kubelet 传递 `--cloud-config`
 
 kubelet-cloud-provider-missing = kubelet 不等待 CCM
     .severity = 错误；kubeadm 配置为警告：kubelet 的 systemd 单元中可能已设置
-    .condition = 存在 CCM，或同一文件中、或在一起给出的文件中唯一声明了 CCM，或这些配置中另有 kubelet 使用外部 cloud provider；但某个配置，或记录了启动参数的 Node，没有为 kubelet 设置 `cloud-provider=external`，或拼写错误：既没有直接设置，也没有通过 RKE2 的 `cloud-provider-name: external` 或 K3s、RKE2 自带的 CCM 设置。
+    .condition = 集群中存在 CCM，或同一文件中声明了 CCM，或一并给出的文件中只声明了一个 CCM，或这些配置中另有 kubelet 使用外部 cloud provider；但某个配置，或记录了启动参数的 Node，没有为 kubelet 设置 `cloud-provider=external`，或拼写错误：既没有直接设置，也没有通过 RKE2 的 `cloud-provider-name: external` 或 K3s、RKE2 自带的 CCM 设置。
     .impact = 这样的节点注册时没有未初始化污点，永远得不到 providerID：负载均衡会跳过它，也无法挂载云盘。已有节点的 providerID 不变，因此问题不易察觉
     .fix = 为所有节点设置 `kubelet-arg: cloud-provider=external`。
 
@@ -571,7 +571,7 @@ node-name-constant = 所有机器的节点名相同
 node-uninitialized-stuck = Node 仍在等待 CCM
     .condition = Node 创建超过五分钟后仍带有污点 `node.cloudprovider.kubernetes.io/uninitialized`。当前时间由 Lease 和最新的对象推断。
     .impact = 普通 Pod 不会调度到该节点，负载均衡也不会添加该节点：CCM 的日志中有 `failed to get instance metadata` 或 `instance not found`，或 CCM 没有运行
-    .fix = 查看 CCM 的日志。其他检查结果可能给出原因：没有 CCM、CCM 不在任何节点上运行、没有与节点名对应的实例，或缺少标签或权限。
+    .fix = 查看 CCM 的日志。其他问题可能给出原因：没有 CCM、CCM 不在任何节点上运行、没有与节点名对应的实例，或缺少标签或权限。
 
 object-field-type = 对象字段的类型错误，API Server 会拒绝
     .condition = Service、Ingress 或 IngressClass 中与负载均衡有关的某个字段，其类型与 API 定义不同：加引号的数字、应为列表的字符串、写成列表的注解。每个对象只报告第一个这样的字段。

@@ -171,6 +171,18 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
   await drawing.page.locator('.map-tools button').nth(2).click();
   const inner = await drawing.page.locator('.map').first().evaluate(map => map.clientWidth);
   assert.ok(Math.abs(await size() - inner) < 2, 'fits');
+  // Colours by role and by finding.
+  const colour = find => drawing.page.locator(`.map [data-find="${find}"] > .box`).evaluate(box => getComputedStyle(box).stroke);
+  const byTag = await colour('i-0d1w3');
+  await drawing.page.selectOption('.map-show select', 'findings');
+  assert.equal(await drawing.page.locator('.legend').isVisible(), false);
+  assert.notEqual(await colour('i-0d1w3'), byTag);
+  assert.equal(await colour('i-0d1w3'), await colour('i-0d1w0'), 'both have an error');
+  assert.notEqual(await colour('i-0d1w3'), await colour('i-0d1c0'), 'which has a warning');
+  await drawing.page.selectOption('.map-show select', 'roles');
+  assert.notEqual(await colour('i-0d1w0'), await colour('i-0d1c0'));
+  await drawing.page.selectOption('.map-show select', '');
+  assert.equal(await colour('i-0d1w3'), byTag);
   const waiting = drawing.page.waitForEvent('download');
   await drawing.page.locator('.map-tools button').nth(3).click();
   const file = path.resolve(out, 'drawing.svg');

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 use fluent_bundle::FluentResource;
 use fluent_bundle::concurrent::FluentBundle;
 
@@ -54,24 +54,55 @@ fn in_chinese(command: Command) -> Command {
         let meaning = text(&format!("exit-{}", exit.code())).unwrap_or_else(|| exit.meaning().to_owned());
         let _ = write!(codes, "\n  {:<4} {meaning}", exit.code());
     }
-    command = command.after_help(codes);
+    command = standard(command.after_help(codes));
     let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
     for name in names {
         command = command.mut_subcommand(&name, |inner| {
+            let inner = standard_within(inner);
             let about = text(&format!("command-{name}"));
             let inner = if let Some(about) = about { inner.about(about.clone()).long_about(about) } else { inner };
             if !TRANSLATED.contains(&name.as_str()) {
                 return inner;
             }
+            let examples = inner.get_after_help().map(|examples| in_examples(&examples.to_string()));
+            let long = inner.get_after_long_help().map(|examples| in_examples(&examples.to_string()));
+            let inner = if let Some(examples) = examples { inner.after_help(examples) } else { inner };
+            let inner = if let Some(long) = long { inner.after_long_help(long) } else { inner };
             inner.mut_args(|arg| option(&name, arg))
         });
     }
     command
 }
 
+/// The heading of examples in Chinese.
+fn in_examples(examples: &str) -> String {
+    text("heading-examples").map_or_else(|| examples.to_owned(), |heading| examples.replacen("Examples:", &heading, 1))
+}
+
+/// The flags of a command and of those within.
+fn standard_within(mut command: Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    for name in names {
+        command = command.mut_subcommand(name, standard_within);
+    }
+    standard(command)
+}
+
+/// The flags that clap adds to every command (its setting for them reaches those within), which have no text before it does.
+fn standard(command: Command) -> Command {
+    let flag = |name: &'static str, short, action| {
+        let arg = Arg::new(name).short(short).long(name).action(action);
+        let arg = if let Some(heading) = text("heading-options") { arg.help_heading(heading) } else { arg };
+        if let Some(help) = text(&format!("option-{name}")) { arg.help(help) } else { arg }
+    };
+    let command = command.disable_help_flag(true).disable_version_flag(true);
+    command.arg(flag("help", 'h', ArgAction::Help)).arg(flag("version", 'V', ArgAction::Version))
+}
+
 /// An option in Chinese. The long help states more, and stays English.
 fn option(command: &str, arg: Arg) -> Arg {
     let heading = arg.get_help_heading().and_then(|heading| text(&format!("heading-{}", heading.to_lowercase())));
+    let heading = heading.or_else(|| text("heading-options")).filter(|_| !arg.is_positional());
     let arg = if let Some(heading) = heading { arg.help_heading(heading) } else { arg };
     let name = arg.get_id().as_str().replace('_', "-");
     let found = text(&format!("option-{command}-{name}")).or_else(|| text(&format!("option-{name}")));
@@ -146,10 +177,17 @@ mod tests {
     #[test]
     fn every_text_belongs_to_a_command() {
         let command = command_with_environment();
-        let mut known: BTreeSet<String> =
-            ["about", "exit-codes", "heading-commands", "option-help", "option-version", "command-help"]
-                .map(str::to_owned)
-                .into();
+        let mut known: BTreeSet<String> = [
+            "about",
+            "exit-codes",
+            "heading-commands",
+            "heading-examples",
+            "heading-options",
+            "option-help",
+            "option-version",
+        ]
+        .map(str::to_owned)
+        .into();
         known.extend(Exit::ALL.map(|exit| format!("exit-{}", exit.code())));
         for inner in command.get_subcommands() {
             let name = inner.get_name();
@@ -179,5 +217,15 @@ mod tests {
         assert!(chinese.contains("审计一个集群") && chinese.contains("集群 ID"), "{chinese}");
         assert!(help("tagaudit -h", Some("zh")).contains("退出码"));
         assert!(!help("tagaudit scan -h", None).contains("集群"));
+        for line in [
+            "tagaudit why -h",
+            "tagaudit why service --help",
+            "tagaudit policy lint -h",
+            "tagaudit help scan",
+            "tagaudit scan -V",
+        ] {
+            let shown = help(line, Some("zh"));
+            assert!(!shown.contains("unexpected argument") && !shown.contains("Print help"), "{line}: {shown}");
+        }
     }
 }

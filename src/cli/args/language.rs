@@ -10,10 +10,10 @@ use crate::render::Language;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LanguageName {
     /// English
-    #[value(aliases = ["C", "en-US", "en_US", "en_US.UTF-8"])]
+    #[value(aliases = ["", "C", "en-US", "en_US", "en_US.UTF-8"])]
     En,
     /// 中文 (Chinese); of rules, those that apply to Alibaba Cloud
-    #[value(aliases = ["zh-CN", "zh_CN", "zh_CN.UTF-8", "zh-Hans", "zh-Hans-CN"])]
+    #[value(aliases = ["zh-CN", "zh-cn", "zh_CN", "zh_CN.UTF-8", "zh-Hans", "zh-Hans-CN"])]
     Zh,
 }
 

@@ -52,6 +52,10 @@ fn paged(command: &[String], text: &[u8]) -> bool {
     if variable("LESS").is_none() {
         command.env("LESS", LESS);
     }
+    // Where the locale is not installed, `less` would show Chinese as numbers.
+    if variable("LESSCHARSET").is_none() {
+        command.env("LESSCHARSET", "utf-8");
+    }
     let Ok(mut pager) = command.spawn() else { return false };
     if let Some(mut input) = pager.stdin.take() {
         // Whoever has read enough closes the pager.

@@ -245,6 +245,7 @@ impl Drawing<'_, '_> {
                 ("data-find", &find),
                 ("data-node", &number),
                 ("data-groups", &group.security_groups.join(" ")),
+                ("data-roles", &group.roles),
                 ("tabindex", &0),
                 ("role", &"button"),
             ],
@@ -258,7 +259,7 @@ impl Drawing<'_, '_> {
         self.text(x + 8, y + 33, "tag", &format!("{}: {first}", meaning(Some(group.tag))), width - 16);
         if let Some(worst) = worst_severity(group) {
             let parts: Vec<String> =
-                group.findings.iter().rev().map(|(severity, number)| format!("{number} {}", severity.name())).collect();
+                group.findings.iter().rev().map(|(severity, number)| text::count(*number, severity.noun())).collect();
             let total: usize = group.findings.values().sum();
             let title = format!("{total} of {} with findings: {}", text::count(group.count, "node"), parts.join(", "));
             self.badge(x + width - 14, y + 14, worst, total, &title);

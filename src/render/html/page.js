@@ -139,6 +139,23 @@ for (const part of document.querySelectorAll('[data-groups]')) {
   part.addEventListener('mouseenter', () => focus(true));
   part.addEventListener('mouseleave', () => focus(false));
 }
+// Colours of the drawings: by tag, by role, or by the worst finding.
+const legend = document.querySelector('.legend');
+if (legend && document.querySelector('.map')) {
+  const label = document.createElement('label');
+  const select = document.createElement('select');
+  for (const [value, text] of [['', words.byTag], ['roles', words.byRole], ['findings', words.byFinding]]) select.add(new Option(text, value));
+  select.addEventListener('change', () => {
+    legend.hidden = select.value !== '';
+    for (const map of document.querySelectorAll('.map')) {
+      if (select.value) map.dataset.show = select.value;
+      else delete map.dataset.show;
+    }
+  });
+  label.className = 'map-show';
+  label.append(`${words.colours} `, select);
+  legend.before(label);
+}
 // Sizes of a drawing, and the drawing as a file, with the styles that the page gives it.
 for (const map of document.querySelectorAll('.map')) {
   const svg = map.querySelector('svg');
@@ -182,7 +199,7 @@ function standalone(svg, width, height) {
   for (const [index, part] of [...svg.querySelectorAll('*')].entries()) {
     const style = getComputedStyle(part);
     parts[index].setAttribute('style', kept.map(name => `${name}:${style.getPropertyValue(name)}`).join(';'));
-    for (const name of ['tabindex', 'role', 'data-find', 'data-node', 'data-group', 'data-groups']) parts[index].removeAttribute(name);
+    for (const name of ['tabindex', 'role', 'data-find', 'data-node', 'data-group', 'data-groups', 'data-roles']) parts[index].removeAttribute(name);
   }
   const paper = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
   paper.setAttribute('width', '100%');
@@ -204,7 +221,7 @@ for (const table of document.querySelectorAll('table.sortable')) {
     head.replaceChildren(button);
     button.addEventListener('click', () => {
       const value = row => row.cells[column].textContent.trim();
-      const isNumber = first.every(row => /^\d*( of \d+)?$/.test(value(row)));
+      const isNumber = first.every(row => /^\d*( of \d+|\/\d+ .*)?$/.test(value(row)));
       const number = row => parseInt(value(row) || '0', 10);
       const before = head.getAttribute('aria-sort');
       const turn = { ascending: 'descending', descending: 'ascending' }[before] ?? (isNumber ? 'descending' : 'ascending');

@@ -1,6 +1,7 @@
 //! The page of many targets: which rules fail in how many clusters, accounts by families of rules, a row for each cluster, and
 //! the findings of all.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -39,13 +40,17 @@ pub(crate) fn html_set(set: &ReportSet, language: Language, out: &mut dyn Write)
     let view = ReportView::from(set);
     let mut page = Markup::new(language);
     super::main(&mut page);
-    page.element("h1", &[], &view.subject);
+    page.element("h1", &[], subject(set, &view, language));
     super::verdict_box(&mut page, &view);
     page.raw("<dl class=\"facts\">\n");
     let outcomes =
         TargetOutcome::ALL.map(|outcome| format!("{} {}", set.count_targets(outcome), language.text(outcome.words())));
     page.raw("<dt>").say("evidence").raw("</dt>").element("dd", &[], set.evidence());
-    page.raw("<dt>").say("targets").raw("</dt>").element("dd", &[], outcomes.join(", ")).raw("\n</dl>\n</div>\n");
+    page.raw("<dt>")
+        .say("targets")
+        .raw("</dt>")
+        .element("dd", &[], outcomes.join(language.comma()))
+        .raw("\n</dl>\n</div>\n");
     let rows = set.worst_first();
     rules_by_cluster(&mut page, &rows);
     accounts_by_family(&mut page, &rows);
@@ -56,7 +61,21 @@ pub(crate) fn html_set(set: &ReportSet, language: Language, out: &mut dyn Write)
     super::waived(&mut page, &view);
     super::not_audited(&mut page, &view);
     super::rules(&mut page, &view);
-    super::whole(page, &view, out)
+    super::whole(page, &view, &subject(set, &view, language), out)
+}
+
+/// The heading: what the reports are about.
+fn subject(set: &ReportSet, view: &ReportView<'_>, language: Language) -> String {
+    match language {
+        Language::English => view.subject.clone(),
+        Language::Chinese => language.fill(
+            "{clusters} in {targets}",
+            &[
+                ("clusters", &language.count(set.reports().count(), "cluster")),
+                ("targets", &language.count(set.targets.len(), "target")),
+            ],
+        ),
+    }
 }
 
 /// Findings of a rule in all clusters.
@@ -88,15 +107,21 @@ fn rules_by_cluster(page: &mut Markup, rows: &[Row<'_>]) {
     page.head(&BY_RULE).raw("</thead>\n<tbody>\n");
     for (rule, of) in all {
         let worst = of.worst.map_or("", Severity::name);
+        let (number, total) = (of.clusters.len(), rows.len());
+        let in_all: [(&str, &dyn std::fmt::Display); 2] = [("number", &number), ("total", &total)];
         page.raw("<tr><td class=\"note\">")
             .open("a", &[("href", &format_args!("#g-{rule}"))])
             .text(rule)
             .close("a")
             .raw(" ")
-            .element("span", &[("class", &"dim")], rule_page::title(rule))
+            .element(
+                "span",
+                &[("class", &"dim")],
+                language.title(rule).unwrap_or(Cow::Borrowed(rule_page::title(rule))),
+            )
             .raw("</td>")
-            .element("td", &[("class", &worst)], worst)
-            .element("td", &[], format_args!("{} of {}", of.clusters.len(), rows.len()))
+            .element("td", &[("class", &worst)], language.text(worst))
+            .element("td", &[], language.fill("{number} of {total}", &in_all))
             .element("td", &[], of.findings)
             .raw("<td>");
         for (index, id) in of.clusters.iter().take(NAMED).enumerate() {

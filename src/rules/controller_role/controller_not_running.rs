@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "no Pod of a controller runs",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "A Deployment or DaemonSet of a controller (cloud controller, Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI) wants Pods, none is ready, and a Pod or an event states why: its image cannot be pulled, its container fails again and again or cannot be created, no node takes it, its volumes cannot be mounted, its network cannot be set up, or no Pod can be created. Events count about Pods older than five minutes of which no container has started, and about a workload without Pods, if they were repeated within the last 20 minutes.",
+    condition: "A Deployment or DaemonSet of a controller (cloud controller, Load Balancer Controller, EBS or EFS CSI driver, cluster autoscaler, Karpenter, external-dns, VPC CNI) wants Pods, none is ready, and a Pod or an event states why: its image cannot be pulled, its container fails again and again or cannot be created, no node takes it, its volumes cannot be mounted, its network cannot be set up, or no Pod can be created. Events count if they were repeated within the last 20 minutes: about Pods older than five minutes of which no container has started, and about a workload without Pods.",
     impact: "nothing does the work of the controller: its load balancers, volumes, nodes or addresses of Pods are not created, changed or removed, and without the cloud controller new Nodes keep the taint `uninitialized`",
     fix: "Remove the cause that the Pod states.",
     sources: &[
