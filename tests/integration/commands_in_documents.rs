@@ -134,6 +134,26 @@ fn needs_more(words: &[String]) -> bool {
         || files(words).iter().any(|word| !is_there(word) && !is_answer(word))
 }
 
+/// Commands of other programs, too, are shell that a reader can paste.
+#[test]
+fn every_block_of_shell_parses() {
+    let mut number = 0;
+    for page in pages() {
+        let text = read(&page);
+        for block in
+            text.split("\n```").filter(|block| ["sh\n", "bash\n", "console\n"].iter().any(|it| block.starts_with(it)))
+        {
+            let lines = block.lines().skip(1);
+            let typed = |line: &str| line.strip_prefix("$ ").unwrap_or(line).to_owned();
+            let script = lines.map(typed).collect::<Vec<_>>().join("\n");
+            let output = std::process::Command::new("bash").args(["-n", "-c", &script]).output().unwrap();
+            assert!(output.status.success(), "{page}: {}\n{script}", String::from_utf8_lossy(&output.stderr));
+            number += 1;
+        }
+    }
+    assert!(number > 70, "only {number} blocks were found");
+}
+
 #[test]
 fn every_option_in_the_documents_exists() {
     let mut known = BTreeSet::new();

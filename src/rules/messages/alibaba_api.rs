@@ -36,6 +36,10 @@ pub(super) const MESSAGES: &[Message] = &[
         .rules(&["ali-metadata-disabled"])
         .means("the controller asks for a token, as `--enable-imdsv2` requires, and gets none: the metadata service is off, or a proxy in front of it does not know tokens")
         .host(),
+    defect(CCM, &["100.100.100.200/latest/meta-data", "dial tcp"], "1.9..2.14", "pkg/provider/alibaba/base/metadata.go#send")
+        .unless(&["can not determin region"])
+    .conditions(&["ali-metadata-disabled"])
+        .means("the metadata service is not reached: the program runs outside of ECS, the service is off, or the network of the Pod does not lead to it"),
     defect(CCM, &["can not determin region"], "1.9..2.14", "pkg/provider/alibaba/base/clientMgr.go#NewClientMgr")
         .rules(&["ali-metadata-disabled", "ali-metadata-tokens-required"])
         .means("the controller reads its region from the metadata service, which does not answer: it runs outside of ECS, the service is off, or a rule blocks 100.100.100.200; `region` of the cloud configuration takes its place"),
