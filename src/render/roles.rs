@@ -8,7 +8,8 @@ use crate::policy::{Impact, ServiceExcess, Verdict};
 use crate::report::{PolicyDiff, RoleReport};
 use crate::text;
 
-use super::style::{COMPACT, Painter, TableOptions, layout};
+use super::style::{COMPACT, Painter, TableOptions, layout, padded};
+use super::words::Language;
 
 /// Columns of the table of roles.
 const HEADER: [&str; 8] = ["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"];
@@ -99,8 +100,11 @@ pub(super) const GROUP: usize = 12;
 
 /// Differences of a role from its baseline: missing actions first, then dangerous ones, then the rest folded.
 pub(super) fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableOptions) {
-    let groups =
-        [("", shortfall(role)), ("beyond the baseline it can", ways(role)), ("beyond the baseline", beyond(role))];
+    let groups = [
+        ("".into(), shortfall(role, options.language)),
+        (options.language.text("beyond the baseline it can"), ways(role)),
+        (options.language.text("beyond the baseline"), beyond(role)),
+    ];
     if groups.iter().all(|(_, lines)| lines.is_empty()) {
         return;
     }
@@ -115,17 +119,17 @@ pub(super) fn diff(page: &mut String, role: &RoleReport, painter: Painter, optio
             }
         }
         if lines.len() > limit {
-            let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", lines.len() - limit)));
+            let _ = writeln!(page, "  {}", painter.dim(&options.language.left_out(lines.len() - limit)));
         }
     }
 }
 
 /// Actions of the baseline that are not fully granted.
-fn shortfall(role: &RoleReport) -> Vec<String> {
+fn shortfall(role: &RoleReport, language: Language) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for verdict in [Verdict::Missing, Verdict::Denied, Verdict::Partial, Verdict::Undecided] {
         for action in role.actions.iter().filter(|action| action.verdict == verdict) {
-            let mut line = format!("{:<9} {}", verdict.name(), action.action);
+            let mut line = format!("{} {}", padded(&language.text(verdict.name()), 9), action.action);
             if !action.only_on.is_empty() {
                 let _ = write!(line, " on {}", action.only_on.join(", "));
             }

@@ -283,7 +283,11 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
         let _ = writeln!(page, "{label}{}", text::printable(command));
     }
     if commands.len() > limit {
-        let _ = writeln!(page, "          {}", painter.dim(&format!("# {}", more(commands.len() - limit, options))));
+        let _ = writeln!(
+            page,
+            "          {}",
+            painter.dim(&format!("# {}", options.language.left_out(commands.len() - limit)))
+        );
     }
 }
 
@@ -316,7 +320,7 @@ fn gone(page: &mut String, report: &Report, painter: Painter, options: &TableOpt
             }
         }
         if gone.len() > limit {
-            let _ = writeln!(page, "  {}", painter.dim(&more(gone.len() - limit, options)));
+            let _ = writeln!(page, "  {}", painter.dim(&options.language.left_out(gone.len() - limit)));
         }
     }
 }
@@ -337,7 +341,7 @@ fn waived(page: &mut String, report: &Report, painter: Painter, options: &TableO
         paragraph(page, &options.language.text("waiver"), &waiver.describe(), painter, options);
     }
     if waived.len() > limit {
-        let _ = writeln!(page, "  {}", painter.dim(&more(waived.len() - limit, options)));
+        let _ = writeln!(page, "  {}", painter.dim(&options.language.left_out(waived.len() - limit)));
     }
 }
 
@@ -365,13 +369,8 @@ fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &T
         }
     }
     if report.not_audited.len() > limit {
-        let _ = writeln!(page, "  {}", painter.dim(&more(report.not_audited.len() - limit, options)));
+        let _ = writeln!(page, "  {}", painter.dim(&options.language.left_out(report.not_audited.len() - limit)));
     }
-}
-
-/// The line about what a list leaves to `-v`.
-fn more(number: usize, options: &TableOptions) -> String {
-    options.language.fill("and {number} more: -v shows them", &[("number", &number)])
 }
 
 /// The verdict in words.

@@ -8,9 +8,13 @@ use crate::finding::Severity;
 use crate::report::{ReportSet, ReportView, TargetOutcome, TargetReport};
 use crate::text;
 
-use super::style::{NARROW, Painter, TableOptions, fact, layout, paragraph};
+use super::style::{NARROW, Painter, TableOptions, fact, layout, padded, paragraph};
 use super::table;
-use super::words::{Language, verdict_words};
+use super::words::verdict_words;
+
+/// Columns of the table of clusters.
+const COLUMNS: [&str; 8] = ["cluster", "account", "region", "nodes", "errors", "warnings", "notes", "not audited"];
+const NARROW_COLUMNS: [&str; 3] = ["cluster", "account", "result"];
 
 /// Maximum number of rows that are shown before the rest is folded.
 const SHOWN: usize = 30;
@@ -35,9 +39,11 @@ pub(crate) fn targets(set: &ReportSet, options: &TableOptions, out: &mut dyn Wri
             table::report(report, options, out)?;
         }
     } else if set.summary.clusters > 0 {
-        let hint = "-v shows each report; for one of them: `--format json -o FILE`, then `tagaudit report FILE --cluster-id ID`";
+        let hint = options.language.text(
+            "-v shows each report; for one of them: `--format json -o FILE`, then `tagaudit report FILE --cluster-id ID`",
+        );
         writeln!(out)?;
-        for line in text::wrap(hint, options.width, "", "") {
+        for line in text::wrap(&hint, options.width, "", "") {
             writeln!(out, "{}", painter.dim(&line))?;
         }
     }
@@ -45,28 +51,36 @@ pub(crate) fn targets(set: &ReportSet, options: &TableOptions, out: &mut dyn Wri
 }
 
 fn header(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
-    let mut line = |label: &str, value: &str| fact(page, label, value, painter, options);
+    let language = options.language;
+    let mut line = |label: &'static str, value: &str| fact(page, &language.text(label), value, painter, options);
     let outcomes: Vec<String> = TargetOutcome::ALL
         .into_iter()
         .map(|outcome| (set.count_targets(outcome), outcome.words()))
         .filter(|(number, _)| *number > 0)
-        .map(|(number, words)| format!("{number} {words}"))
+        .map(|(number, words)| format!("{number} {}", language.text(words)))
         .collect();
-    line("targets", &if outcomes.is_empty() { "none in this shard".to_owned() } else { outcomes.join(", ") });
+    line(
+        "targets",
+        &if outcomes.is_empty() {
+            language.text("none in this shard").into_owned()
+        } else {
+            outcomes.join(language.comma())
+        },
+    );
     line("evidence", &text::printable(&set.evidence()));
     let clean = set.audited().filter(|(_, report)| report.complete && report.open().next().is_none()).count();
     line(
         "clusters",
         &match set.summary.clusters {
-            0 => "none audited".to_owned(),
-            number => format!("{number}, {clean} of them clean"),
+            0 => language.text("none audited").into_owned(),
+            number => language.fill("{number}, {clean} of them clean", &[("number", &number), ("clean", &clean)]),
         },
     );
     let verdict: Vec<String> = ReportView::from(set)
         .verdict()
         .into_iter()
         .map(|part| {
-            let words = verdict_words(part, Language::English);
+            let words = verdict_words(part, language);
             match part.severity() {
                 Some(severity) => painter.severity(severity, &words),
                 None if set.complete => painter.good(&words),
@@ -74,9 +88,10 @@ fn header(page: &mut String, set: &ReportSet, painter: Painter, options: &TableO
             }
         })
         .collect();
-    let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
+    let label = painter.dim(&padded(&language.text("result"), 9));
+    let _ = writeln!(page, "{label}{}", verdict.join(language.comma()));
     if let Some(changes) = set.changes() {
-        let _ = writeln!(page, "{}{}", painter.dim("changes  "), text::printable(&changes));
+        let _ = writeln!(page, "{}{}", painter.dim(&padded(&language.text("changes"), 9)), text::printable(&changes));
     }
 }
 
@@ -91,11 +106,10 @@ fn clusters(page: &mut String, set: &ReportSet, options: &TableOptions) {
         return;
     }
     let is_narrow = options.width < NARROW;
-    let mut table = if is_narrow {
-        layout(options.width, &["cluster", "account", "result"])
-    } else {
-        layout(options.width, &["cluster", "account", "region", "nodes", "errors", "warnings", "notes", "not audited"])
-    };
+    let language = options.language;
+    let columns: &[&str] = if is_narrow { &NARROW_COLUMNS } else { &COLUMNS };
+    let columns: Vec<_> = columns.iter().map(|column| language.text(column)).collect();
+    let mut table = layout(options.width, &columns.iter().map(|column| &**column).collect::<Vec<_>>());
     let limit = if options.verbose { usize::MAX } else { SHOWN };
     for (target, report) in worth.iter().take(limit) {
         let (cluster, account) =
@@ -103,12 +117,9 @@ fn clusters(page: &mut String, set: &ReportSet, options: &TableOptions) {
         let found = Severity::WORST_FIRST.map(|severity| shown(report.count_findings(severity)));
         let unread = shown(report.not_audited.len());
         if is_narrow {
-            let words: Vec<String> = ReportView::from(*report)
-                .verdict()
-                .into_iter()
-                .map(|part| verdict_words(part, Language::English))
-                .collect();
-            table.add_row([cluster.into_owned(), account, words.join(", ")]);
+            let words: Vec<String> =
+                ReportView::from(*report).verdict().into_iter().map(|part| verdict_words(part, language)).collect();
+            table.add_row([cluster.into_owned(), account, words.join(language.comma())]);
         } else {
             let regions: Vec<&str> = report.regions().into_iter().collect();
             let [errors, warnings, infos] = found;
@@ -120,7 +131,7 @@ fn clusters(page: &mut String, set: &ReportSet, options: &TableOptions) {
     }
     let _ = writeln!(page, "\n{table}");
     if worth.len() > limit {
-        let _ = writeln!(page, "and {} more: -v shows them", worth.len() - limit);
+        let _ = writeln!(page, "{}", options.language.left_out(worth.len() - limit));
     }
 }
 
@@ -147,17 +158,23 @@ fn rules(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOp
     if rules.is_empty() {
         return;
     }
-    let _ = writeln!(page, "\n{}", painter.bold("Findings by rule: `tagaudit explain RULE` describes a rule"));
+    let language = options.language;
+    let _ = writeln!(
+        page,
+        "\n{}",
+        painter.bold(&language.text("Findings by rule: `tagaudit explain RULE` describes a rule"))
+    );
     for (rule, severity, number, clusters) in rules {
-        let severity = painter.severity(severity, &format!("{:<8}", severity.name()));
+        let severity = painter.severity(severity, &padded(&language.severity(severity), 8));
         let names: Vec<&str> = clusters.keys().copied().collect();
-        let found = text::count(number, "finding");
+        let found = language.count(number, "finding");
         let limit = if options.verbose { usize::MAX } else { 4 };
         let places = text::printable(&text::list(&names, limit)).into_owned();
+        let found_in = language.fill("{findings} in {clusters}", &[("findings", &found), ("clusters", &places)]);
         if options.width < NARROW {
-            let _ = writeln!(page, "{severity} {}\n         {found} in {places}", text::printable(rule));
+            let _ = writeln!(page, "{severity} {}\n         {found_in}", text::printable(rule));
         } else {
-            let _ = writeln!(page, "{severity} {:<36} {found} in {places}", text::printable(rule));
+            let _ = writeln!(page, "{severity} {:<36} {found_in}", text::printable(rule));
         }
     }
 }
@@ -167,22 +184,23 @@ fn gone(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOpt
     let view = ReportView::from(set);
     let Some(changes) = &view.changes else { return };
     let parts = [
-        ("Resolved: no longer found", &changes.resolved),
-        ("Unknown: found before, but not checked this time", &changes.unknown),
+        (options.language.text("Resolved: no longer found"), &changes.resolved),
+        (options.language.text("Unknown: found before, but not checked this time"), &changes.unknown),
     ];
     let limit = if options.verbose { usize::MAX } else { SHOWN };
     for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
-        let _ = writeln!(page, "\n{}", painter.bold(heading));
+        let _ = writeln!(page, "\n{}", painter.bold(&heading));
         for one in gone.iter().take(limit) {
-            let severity = painter.severity(one.found.severity, &format!("{:<8}", one.found.severity.name()));
+            let severity =
+                painter.severity(one.found.severity, &padded(&options.language.severity(one.found.severity), 8));
             let place = one.found.full_place();
             let _ = writeln!(page, "{severity} {:<36} {}", text::printable(&one.found.rule), text::printable(&place));
             if let Some(why) = one.why {
-                paragraph(page, "why", why, painter, options);
+                paragraph(page, &options.language.text("why"), why, painter, options);
             }
         }
         if gone.len() > limit {
-            let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", gone.len() - limit)));
+            let _ = writeln!(page, "  {}", painter.dim(&options.language.left_out(gone.len() - limit)));
         }
     }
 }
@@ -203,14 +221,14 @@ fn not_audited(page: &mut String, set: &ReportSet, painter: Painter, options: &T
     if entries.is_empty() {
         return;
     }
-    let _ = writeln!(page, "\n{}", painter.bold("Not audited: unknown, not clean"));
+    let _ = writeln!(page, "\n{}", painter.bold(&options.language.text("Not audited: unknown, not clean")));
     let limit = if options.verbose { usize::MAX } else { SHOWN };
     for (what, why) in entries.iter().take(limit) {
         let _ = writeln!(page, "\n{}", painter.bold(&text::printable(what)));
-        paragraph(page, "why", why, painter, options);
+        paragraph(page, &options.language.text("why"), why, painter, options);
     }
     if entries.len() > limit {
-        let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", entries.len() - limit)));
+        let _ = writeln!(page, "  {}", painter.dim(&options.language.left_out(entries.len() - limit)));
     }
 }
 
@@ -219,22 +237,26 @@ fn others(page: &mut String, set: &ReportSet, painter: Painter, options: &TableO
     let names = |is_meant: &dyn Fn(&TargetReport) -> bool| -> Vec<String> {
         set.targets.iter().filter(|target| is_meant(target)).map(TargetReport::describe).collect()
     };
+    let language = options.language;
     let limit = if options.verbose { usize::MAX } else { 6 };
     let mut say = |heading: &str, names: &[String]| {
         if !names.is_empty() {
             let _ = writeln!(page, "\n{}", painter.bold(heading));
-            paragraph(page, "in", &text::list(names, limit), painter, options);
+            paragraph(page, &language.text("in"), &text::list(names, limit), painter, options);
         }
     };
     let is_empty = |target: &TargetReport| target.outcome == TargetOutcome::Empty;
     say(
-        "Nothing to audit: no cluster found",
+        &language.text("Nothing to audit: no cluster found"),
         &names(&|target| is_empty(target) && target.missing_cluster_ids.is_empty()),
     );
     for target in set.targets.iter().filter(|target| !target.missing_cluster_ids.is_empty()) {
         let missing = text::list(&target.missing_cluster_ids, limit);
         say(
-            &format!("No cluster found any more: the earlier run audited {}", text::printable(&missing)),
+            &language.fill(
+                "No cluster found any more: the earlier run audited {clusters}",
+                &[("clusters", &text::printable(&missing))],
+            ),
             &[target.describe()],
         );
     }
@@ -243,6 +265,6 @@ fn others(page: &mut String, set: &ReportSet, painter: Painter, options: &TableO
         skipped.entry(target.why.as_deref().unwrap_or_default()).or_default().push(target.describe());
     }
     for (why, names) in skipped {
-        say(&format!("Skipped: {}", text::printable(why)), &names);
+        say(&language.fill("Skipped: {why}", &[("why", &text::printable(why))]), &names);
     }
 }

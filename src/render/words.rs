@@ -33,6 +33,11 @@ impl Language {
         }
     }
 
+    /// The line about the entries of a list that only `-v` shows.
+    pub(super) fn left_out(self, number: usize) -> String {
+        self.fill("and {number} more: -v shows them", &[("number", &number)])
+    }
+
     /// Between the parts of a list.
     pub(super) fn comma(self) -> &'static str {
         match self {
@@ -170,7 +175,7 @@ mod tests {
         let table = Regex::new(r"(?s)const [A-Z_]+: \[(?:&str|\(&str, &str\)); \d+\] =\s*\[(.*?)\];").unwrap();
         let string = Regex::new(r#""([^"]+)""#).unwrap();
         let mut found = BTreeMap::new();
-        let names = ["table", "roles", "words", "html", "html/map", "html/set", "html/controllers"];
+        let names = ["table", "targets", "roles", "words", "html", "html/map", "html/set", "html/controllers"];
         for name in names {
             let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/render/{name}.rs"));
             {

@@ -156,6 +156,20 @@ audited = 已审计
 nothing-to-audit = 没有可审计的内容
 skipped = 已跳过
 
+region = 地域
+in = 位置
+none-in-this-shard = 本分片中没有
+none-audited = 没有审计任何集群
+number-clean-of-them-clean = { $number } 个，其中 { $clean } 个没有问题
+findings-by-rule-tagaudit-explain-rule-describes-a-rule = 按规则统计的问题：`tagaudit explain RULE --lang zh` 说明一条规则
+findings-in-clusters = { $findings }，位于 { $clusters }
+v-shows-each-report-for-one-of-them-format-json-o-file-then-tagaudit-report-file-cluster-id-id = 使用 -v 显示每份报告；只看其中一份：先用 `--format json -o FILE` 保存，再运行 `tagaudit report FILE --cluster-id ID`
+nothing-to-audit-no-cluster-found = 没有可审计的内容：未找到集群
+no-cluster-found-any-more-the-earlier-run-audited-clusters = 未再找到集群：上次审计了 { $clusters }
+skipped-why = 已跳过：{ $why }
+beyond-the-baseline = 超出基线
+beyond-the-baseline-it-can = 超出基线，因而可以
+
 # 拓扑图和按钮
 map = 拓扑图
 drawing = 图形

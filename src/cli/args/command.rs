@@ -106,7 +106,7 @@ pub(crate) struct ReportArgs {
     /// Show only this cluster of a report of many clusters
     #[arg(long, value_name = "ID", help_heading = "Scope")]
     pub(crate) cluster_id: Option<String>,
-    /// Language of the table of a cluster and of HTML; JSON stays English. By default that of the locale, on a terminal
+    /// Language of tables and HTML; JSON stays English. By default that of the locale, on a terminal
     /// and in HTML
     #[arg(long, value_enum, env = "TAGAUDIT_LANG", value_name = "LANGUAGE", help_heading = "Output")]
     pub(crate) lang: Option<LanguageName>,
@@ -146,7 +146,7 @@ pub(crate) struct ScanArgs {
     /// Skip these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     pub(crate) skip_rule: Vec<String>,
-    /// Language of the table of a cluster and of HTML; JSON stays English. By default that of the locale, on a terminal
+    /// Language of tables and HTML; JSON stays English. By default that of the locale, on a terminal
     /// and in HTML
     #[arg(long, value_enum, value_name = "LANGUAGE", help_heading = "Output")]
     pub(crate) lang: Option<LanguageName>,
