@@ -257,13 +257,8 @@ fn rule_findings(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: 
         }
     }
     let language = page.language();
-    let title = language.title(rule);
     page.element("strong", &[], rule)
-        .element(
-            "span",
-            &[("class", &"dim")],
-            format_args!(" {}", title.unwrap_or(Cow::Borrowed(rule_page::title(rule)))),
-        )
+        .element("span", &[("class", &"dim")], format_args!(" {}", language.title_or_english(rule)))
         .raw("</summary>\n");
     let impacts: BTreeSet<&str> = findings.iter().map(|finding| finding.impact.as_str()).collect();
     let impact = (impacts.len() == 1).then(|| impacts.first().copied()).flatten();
@@ -607,10 +602,7 @@ fn rules(page: &mut Markup, report: &ReportView<'_>) {
             Outcome::NotAudited => "warning",
         };
         page.raw("<tr>")
-            .open(
-                "td",
-                &[("title", &language.title(&rule.rule).unwrap_or(Cow::Borrowed(rule_page::title(&rule.rule))))],
-            )
+            .open("td", &[("title", &language.title_or_english(&rule.rule))])
             .text(&rule.rule)
             .raw("</td>")
             .element("td", &[("class", &class)], language.text(rule.outcome.words()))

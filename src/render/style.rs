@@ -27,6 +27,14 @@ pub struct TableOptions {
     pub language: Language,
 }
 
+impl TableOptions {
+    /// Options for text of this width without colours, links and long lists, in English.
+    #[must_use]
+    pub fn plain(width: usize) -> Self {
+        Self { width, color: false, links: false, verbose: false, threshold: None, language: Language::English }
+    }
+}
+
 /// Width below which columns are dropped.
 pub(super) const NARROW: usize = 70;
 

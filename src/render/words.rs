@@ -12,6 +12,8 @@ use crate::report::VerdictPart;
 use crate::rules::{self, translation};
 use crate::text;
 
+use super::rule_page;
+
 const CHINESE: &str = include_str!("zh-CN.ftl");
 
 static BUNDLE: LazyLock<FluentBundle<FluentResource>> = LazyLock::new(|| translation::bundle(CHINESE));
@@ -101,6 +103,11 @@ impl Language {
     /// The title of a rule in this language; `None` in English, and where it is not translated.
     pub(super) fn title(self, rule: &str) -> Option<Cow<'static, str>> {
         self.of_rule(rule, |_| true, |texts| texts.title)
+    }
+
+    /// The title of a rule in this language; in English where it is not translated.
+    pub(super) fn title_or_english(self, rule: &str) -> Cow<'_, str> {
+        self.title(rule).unwrap_or(Cow::Borrowed(rule_page::title(rule)))
     }
 
     fn of_rule(

@@ -367,7 +367,7 @@ impl ReportView<'_> {
 pub(crate) enum VerdictPart {
     /// Number of open findings of a severity.
     Found(Severity, usize),
-    /// There is no cluster.
+    /// No cluster was found.
     NothingToAudit,
     /// Everything was audited.
     NothingFound,

@@ -174,7 +174,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Message> {
 /// Longest list of messages that the description of a rule has.
 const SHOWN: usize = 6;
 
-/// What the components write where a rule finds the cause: constant parts, with `…` between them. Messages for which the
+/// Messages of the components whose cause a rule finds: constant parts, with `…` between them. Messages for which the
 /// rule is the most probable cause come first.
 pub(crate) fn of_rule(id: &str) -> Vec<(&'static str, String)> {
     let mut found: Vec<(usize, &'static str, String)> = all()

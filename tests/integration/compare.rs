@@ -128,14 +128,7 @@ fn findings_of_rules_that_did_not_run_then_are_marked() {
     assert!(super::documents::schema("report.schema.json").is_valid(&json));
     for format in [ReportFormat::Table, ReportFormat::Html, ReportFormat::Markdown] {
         let mut page = Vec::new();
-        let options = TableOptions {
-            width: 120,
-            color: false,
-            links: false,
-            verbose: true,
-            threshold: None,
-            language: tagaudit::internals::render::Language::English,
-        };
+        let options = TableOptions { verbose: true, ..TableOptions::plain(120) };
         format.write(&now, &options, &mut page).unwrap();
         let page = String::from_utf8(page).unwrap();
         assert!(page.contains("by rules that did not run then"), "{format:?}: {page}");
@@ -299,20 +292,7 @@ fn every_format_shows_what_has_changed() {
     assert_eq!(problems, Vec::<String>::new());
     for format in ReportFormat::value_variants() {
         let mut bytes = Vec::new();
-        format
-            .write(
-                &now,
-                &TableOptions {
-                    width: 120,
-                    color: false,
-                    links: false,
-                    verbose: false,
-                    threshold: None,
-                    language: tagaudit::internals::render::Language::English,
-                },
-                &mut bytes,
-            )
-            .unwrap();
+        format.write(&now, &TableOptions::plain(120), &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let expected: &[&str] = match format {
             ReportFormat::Table => &["changes  ", "Resolved: no longer found", "Unknown: found before"],

@@ -588,20 +588,7 @@ fn waived_findings_stay_in_every_format_and_count_in_none() {
     assert!(validator.is_valid(&serde_json::to_value(&report).unwrap()));
     for format in ReportFormat::value_variants() {
         let mut bytes = Vec::new();
-        format
-            .write(
-                &report,
-                &TableOptions {
-                    width: 120,
-                    color: false,
-                    links: false,
-                    verbose: false,
-                    threshold: None,
-                    language: tagaudit::internals::render::Language::English,
-                },
-                &mut bytes,
-            )
-            .unwrap();
+        format.write(&report, &TableOptions::plain(120), &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let (open, waived): (Vec<(&str, usize)>, &[&str]) = match format {
             ReportFormat::Table => (vec![("\n  what ", all - 1)], &["1 waived", "Waived: left as they are"]),

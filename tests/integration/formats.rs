@@ -28,20 +28,7 @@ const FORMATS: [ReportFormat; 8] = [
 
 fn page(report: &Report, format: ReportFormat) -> String {
     let mut bytes = Vec::new();
-    format
-        .write(
-            report,
-            &TableOptions {
-                width: 120,
-                color: false,
-                links: false,
-                verbose: false,
-                threshold: None,
-                language: tagaudit::internals::render::Language::English,
-            },
-            &mut bytes,
-        )
-        .unwrap();
+    format.write(report, &TableOptions::plain(120), &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 

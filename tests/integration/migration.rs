@@ -91,14 +91,7 @@ fn the_next_step_of_every_stage_on_every_distribution() {
     for made in Made::ALL {
         let mut page = Vec::new();
         for stage in Stage::ALL {
-            let options = tagaudit::internals::render::TableOptions {
-                width: 100,
-                color: false,
-                links: false,
-                verbose: false,
-                threshold: None,
-                language: tagaudit::internals::render::Language::English,
-            };
+            let options = tagaudit::internals::render::TableOptions::plain(100);
             tagaudit::internals::render::migration(&at(made, stage.told().id), &options, &mut page).unwrap();
             page.extend_from_slice(b"\n----\n\n");
         }

@@ -187,14 +187,7 @@ fn a_report_reads_back_what_it_wrote() {
         render::json(&read, &mut again).unwrap();
         assert_eq!(again, bytes, "{}", world.name);
         let table = |report: &Report| {
-            let options = TableOptions {
-                width: 100,
-                color: false,
-                links: false,
-                verbose: true,
-                threshold: None,
-                language: tagaudit::internals::render::Language::English,
-            };
+            let options = TableOptions { verbose: true, ..TableOptions::plain(100) };
             let mut page = Vec::new();
             render::report(report, &options, &mut page).unwrap();
             page

@@ -112,20 +112,7 @@ fn whole() -> ReportSet {
 
 pub(crate) fn page(set: &ReportSet, format: ReportFormat) -> String {
     let mut page = Vec::new();
-    format
-        .write_set(
-            set,
-            &TableOptions {
-                width: 120,
-                color: false,
-                links: false,
-                verbose: false,
-                threshold: None,
-                language: tagaudit::internals::render::Language::English,
-            },
-            &mut page,
-        )
-        .unwrap();
+    format.write_set(set, &TableOptions::plain(120), &mut page).unwrap();
     String::from_utf8(page).unwrap()
 }
 
@@ -142,14 +129,7 @@ fn a_set_in_every_format() {
     }
     let narrow = {
         let mut page = Vec::new();
-        let options = TableOptions {
-            width: 60,
-            color: false,
-            links: false,
-            verbose: false,
-            threshold: None,
-            language: tagaudit::internals::render::Language::English,
-        };
+        let options = TableOptions::plain(60);
         ReportFormat::Table.write_set(&set, &options, &mut page).unwrap();
         String::from_utf8(page).unwrap()
     };
@@ -648,20 +628,7 @@ fn targets_that_have_to_be_there_and_are_not_were_not_audited() {
     // A report of one cluster is one of the target.
     let report = report_in("clean-rke1", account, READ);
     let mut page = Vec::new();
-    ReportFormat::Json
-        .write(
-            &report,
-            &TableOptions {
-                width: 80,
-                color: false,
-                links: false,
-                verbose: false,
-                threshold: None,
-                language: tagaudit::internals::render::Language::English,
-            },
-            &mut page,
-        )
-        .unwrap();
+    ReportFormat::Json.write(&report, &TableOptions::plain(80), &mut page).unwrap();
     let file = folder.write("one.json", std::str::from_utf8(&page).unwrap());
     let wanted = json!([{"account": account, "cluster-ids": [report.cluster_id]}]).to_string();
     let targets = folder.write("targets.json", &wanted);

@@ -202,14 +202,7 @@ fn explain_line(
     if !answers.is_known() {
         return Err(unknown_rule(asked));
     }
-    let options = render::TableOptions {
-        width,
-        color: false,
-        links: false,
-        verbose: false,
-        threshold: None,
-        language: Language::English,
-    };
+    let options = render::TableOptions::plain(width);
     match format {
         ExplainFormat::Json => Ok(render::json(&answers, out)),
         ExplainFormat::Text => Ok(render::why(&answers, &options, out)),

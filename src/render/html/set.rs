@@ -1,7 +1,6 @@
 //! The page of many targets: which rules fail in how many clusters, accounts by families of rules, a row for each cluster, and
 //! the findings of all.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -10,7 +9,6 @@ use crate::report::{Report, ReportSet, ReportView, TargetOutcome, TargetReport};
 use crate::rules;
 
 use super::markup::{FOLDED_TABLE, LONG_TABLE, Markup};
-use super::rule_page;
 use crate::render::Language;
 
 /// Columns of the tables.
@@ -114,11 +112,7 @@ fn rules_by_cluster(page: &mut Markup, rows: &[Row<'_>]) {
             .text(rule)
             .close("a")
             .raw(" ")
-            .element(
-                "span",
-                &[("class", &"dim")],
-                language.title(rule).unwrap_or(Cow::Borrowed(rule_page::title(rule))),
-            )
+            .element("span", &[("class", &"dim")], language.title_or_english(rule))
             .raw("</td>")
             .element("td", &[("class", &worst)], language.text(worst))
             .element("td", &[], language.fill("{number} of {total}", &in_all))
